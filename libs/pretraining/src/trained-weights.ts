@@ -2,19 +2,33 @@ import { components } from '@ui-rl/algorithms';
 import { tensor, type Tensor } from '@ui-rl/graph';
 import { type FloatTensor, readSafetensors, readSafetensorsHeader, writeSafetensors } from '@ui-rl/models';
 import type { Optimizer, OptimizerComponent } from '@ui-rl/plugin-kit';
+import { Orthogonalizer } from './orthogonalizer';
 
 const OPTIMIZER = { beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weight_decay: 0.01 };
 /** Gradients are scaled down together to this norm. */
 const MAX_GRAD_NORM = 1;
-const STATE = ['exp_avg', 'exp_avg_sq'] as const;
+const STATE = ['exp_avg', 'exp_avg_sq', 'momentum_buffer'] as const;
+type StateName = (typeof STATE)[number];
 
-/** Weights by name with AdamW's state, saved and restored together. */
+/** How matrices are trained; everything else is trained with AdamW. */
+export type MatrixOptimizer = 'adamw' | 'muon';
+const MOMENTUM = 0.95;
+/** Makes a step of Muon as large as one of AdamW (Liu et al. 2025, arXiv:2502.16982, section 2.2). */
+const MUON_SCALE = 0.2;
+/** Not the matrices inside a network: embeddings, positions, output layers. */
+const NO_MATRIX = /embed|^heads\./;
+
+/** Weights by name with the state of their optimizer, saved and restored together. */
 export class TrainedWeights {
   private stepCount = 0;
   private readonly optimizer = adamw();
-  private readonly moments = new Map<string, Record<string, Float32Array>>();
+  private readonly orthogonalizer = new Orthogonalizer();
+  private readonly states = new Map<string, Partial<Record<StateName, Float32Array>>>();
 
-  constructor(readonly weights: ReadonlyMap<string, FloatTensor>) {}
+  constructor(
+    readonly weights: ReadonlyMap<string, FloatTensor>,
+    private readonly matrices: MatrixOptimizer = 'adamw',
+  ) {}
 
   /** Optimizer steps so far. */
   get steps(): number {
@@ -35,25 +49,52 @@ export class TrainedWeights {
    * @returns the norm of all gradients together, before clipping
    * @throws Error where it is not finite, with nothing changed
    */
-  update(gradients: ReadonlyMap<string, Float32Array>, learningRate: number): number {
+  async update(gradients: ReadonlyMap<string, Float32Array>, learningRate: number): Promise<number> {
     const norm = Math.sqrt([...gradients.values()].reduce((sum, each) => sum + sumOfSquares(each), 0));
     if (!Number.isFinite(norm)) throw new Error(`step ${this.stepCount + 1}: the gradient's norm is ${norm}`);
     const gradientScale = norm > MAX_GRAD_NORM ? MAX_GRAD_NORM / norm : 1;
     this.stepCount++;
     for (const [name, gradient] of gradients) {
       const { shape, data } = this.weights.get(name)!;
-      const weight = { name, shape, weight: data, gradient, state: this.stateOf(name) };
+      if (this.matrices === 'muon' && shape.length === 2 && !NO_MATRIX.test(name)) {
+        await this.moveMatrix(name, gradient, learningRate);
+        continue;
+      }
+      const state = { exp_avg: this.stateOf(name, 'exp_avg'), exp_avg_sq: this.stateOf(name, 'exp_avg_sq') };
+      const weight = { name, shape, weight: data, gradient, state };
       this.optimizer.update(weight, { step: this.stepCount, learningRate, gradientScale });
     }
     return norm;
   }
 
+  release(): Promise<void> {
+    return this.orthogonalizer.release();
+  }
+
+  /** A step of Muon with Nesterov's momentum; the scale of the gradient does not matter. */
+  private async moveMatrix(name: string, gradient: Float32Array, learningRate: number): Promise<void> {
+    const {
+      data,
+      shape: [rows, columns],
+    } = this.weights.get(name)!;
+    const momentum = this.stateOf(name, 'momentum_buffer');
+    const direction = new Float32Array(data.length);
+    for (let i = 0; i < data.length; i++) {
+      momentum[i] = MOMENTUM * momentum[i] + (1 - MOMENTUM) * gradient[i];
+      direction[i] = MOMENTUM * momentum[i] + (1 - MOMENTUM) * gradient[i];
+    }
+    const orthogonal = await this.orthogonalizer.run(direction, rows, columns);
+    const rate = learningRate * MUON_SCALE * Math.sqrt(Math.max(rows, columns));
+    const keep = 1 - learningRate * OPTIMIZER.weight_decay;
+    for (let i = 0; i < data.length; i++) data[i] = data[i] * keep - rate * orthogonal[i];
+  }
+
   /** Weights and state as one safetensors file. */
   async save(file: string): Promise<void> {
     const tensors = new Map<string, FloatTensor>(this.weights);
-    for (const [name, state] of this.moments) {
-      for (const key of STATE) {
-        tensors.set(`${key}/${name}`, { shape: this.weights.get(name)!.shape, data: state[key] });
+    for (const [name, state] of this.states) {
+      for (const [key, data] of Object.entries(state)) {
+        tensors.set(`${key}/${name}`, { shape: this.weights.get(name)!.shape, data });
       }
     }
     await writeSafetensors(file, tensors, { metadata: { step: String(this.stepCount) } });
@@ -66,23 +107,19 @@ export class TrainedWeights {
       const [state, of] = splitName(name);
       const weight = this.weights.get(of);
       if (weight?.data.length !== data.length) continue;
-      (state === undefined ? weight.data : this.stateOf(of)[state]).set(data);
+      (state === undefined ? weight.data : this.stateOf(of, state)).set(data);
     }
     this.stepCount = Number(metadata.step);
   }
 
-  private stateOf(name: string): Record<string, Float32Array> {
-    let state = this.moments.get(name);
-    if (state === undefined) {
-      const { length } = this.weights.get(name)!.data;
-      state = Object.fromEntries(STATE.map((key) => [key, new Float32Array(length)]));
-      this.moments.set(name, state);
-    }
-    return state;
+  private stateOf(name: string, key: StateName): Float32Array {
+    const state = this.states.get(name) ?? {};
+    this.states.set(name, state);
+    return (state[key] ??= new Float32Array(this.weights.get(name)!.data.length));
   }
 }
 
-function splitName(name: string): [state: string | undefined, of: string] {
+function splitName(name: string): [state: StateName | undefined, of: string] {
   const state = STATE.find((key) => name.startsWith(`${key}/`));
   return state === undefined ? [undefined, name] : [state, name.slice(state.length + 1)];
 }

@@ -1,7 +1,7 @@
 import { ops, Session, tensor, type Tensor } from '@ui-rl/graph';
 import { type FloatTensor, type ImageInput, type ModelFolder, Parameters } from '@ui-rl/models';
 import { GradientSession } from '../gradient-session';
-import { TrainedWeights } from '../trained-weights';
+import { type MatrixOptimizer, TrainedWeights } from '../trained-weights';
 import type { AskedRow } from './question';
 
 /** A screen and what is asked of it. */
@@ -30,13 +30,14 @@ const VISION = 'model.visual.';
 export async function answeringWeights(
   { family, weights: stored }: ModelFolder,
   vision: VisionMode,
+  matrices?: MatrixOptimizer,
 ): Promise<TrainedWeights> {
   const weights = new Map<string, FloatTensor>();
   for (const { name, shape } of family.parameters()) {
     if (vision === 'frozen' && name.startsWith(VISION)) continue;
     weights.set(name, { shape: [...shape], data: await stored.read(name, shape) });
   }
-  return new TrainedWeights(weights);
+  return new TrainedWeights(weights, matrices);
 }
 
 /** The whole model, asked about screens. The vision tower runs once for all questions of a screen. */

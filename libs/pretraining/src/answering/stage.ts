@@ -21,9 +21,9 @@ export async function pointingStage(
   onProgress: OnProgress,
   onEnd: OnEnd,
 ): Promise<void> {
-  const { dir, chromium } = options;
+  const { dir, optimizer, chromium } = options;
   const folder = await modelOfStage(dir, 'read');
-  const trained = await answeringWeights(folder, 'frozen');
+  const trained = await answeringWeights(folder, 'frozen', optimizer);
   const answerer = new Answerer(folder, trained, 'frozen', ROWS);
   onEnd(() => answerer.release());
   const examined = await examination(chromium);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { ModelFolder } from '@ui-rl/models';
 import { Random } from '@ui-rl/random';
 import { tinyModel } from '../../test/tiny-model';
-import { TrainedWeights } from '../trained-weights';
+import type { MatrixOptimizer, TrainedWeights } from '../trained-weights';
 import { readingHeads } from './heads';
 import { Reader, type ReadScreen, readingWeights } from './reader';
 
@@ -63,33 +63,36 @@ test('the gradient of the reading loss is that of finite differences', async () 
   await reader.release();
 });
 
-test('what it was trained on it predicts, and goes on from a file as if it had not stopped', async () => {
-  const shown = screens(2);
-  const trained = await readingWeights(folder, heads, 1);
-  const reader = new Reader(folder, heads, trained, 8);
-  const step = async (of: Reader, weights: TrainedWeights) => {
-    const sums = new Map<string, Float32Array>();
-    const losses = await of.accumulate(shown, sums);
-    weights.update(sums, 0.02);
-    return total(losses);
-  };
-  const first = await step(reader, trained);
-  for (let i = 0; i < 60; i++) await step(reader, trained);
-  const file = join(folder.dir, 'reader.safetensors');
-  await trained.save(file);
-  const resumed = await readingWeights(folder, heads, 2);
-  await resumed.load(file);
-  expect(resumed.steps).toBe(61);
-  const again = new Reader(folder, heads, resumed, 8);
-  expect(await step(again, resumed)).toBe(await step(reader, trained));
-  expect(await step(again, resumed)).toBe(await step(reader, trained));
-  expect(await step(reader, trained)).toBeLessThan(first / 4);
-  const [predicted] = await reader.predict(shown.map(({ image }) => image));
-  const { targets } = shown[0];
-  const asked = Array.from(targets.kind, (target, index) => ({ target, index })).filter(
-    ({ target }) => target > 0,
-  );
-  expect(asked.map(({ index }) => predicted.kind[index])).toEqual(asked.map(({ target }) => target));
-  await reader.release();
-  await again.release();
-});
+test.each<MatrixOptimizer>(['adamw', 'muon'])(
+  'with %s it predicts its training screens, and continues from a file as if it had not stopped',
+  async (optimizer) => {
+    const shown = screens(2);
+    const trained = await readingWeights(folder, heads, 1, optimizer);
+    const reader = new Reader(folder, heads, trained, 8);
+    const step = async (of: Reader, weights: TrainedWeights) => {
+      const sums = new Map<string, Float32Array>();
+      const losses = await of.accumulate(shown, sums);
+      await weights.update(sums, 0.02);
+      return total(losses);
+    };
+    const first = await step(reader, trained);
+    for (let i = 0; i < 60; i++) await step(reader, trained);
+    const file = join(folder.dir, 'reader.safetensors');
+    await trained.save(file);
+    const resumed = await readingWeights(folder, heads, 2, optimizer);
+    await resumed.load(file);
+    expect(resumed.steps).toBe(61);
+    const again = new Reader(folder, heads, resumed, 8);
+    expect(await step(again, resumed)).toBe(await step(reader, trained));
+    expect(await step(again, resumed)).toBe(await step(reader, trained));
+    expect(await step(reader, trained)).toBeLessThan(first / 4);
+    const [predicted] = await reader.predict(shown.map(({ image }) => image));
+    const { targets } = shown[0];
+    const asked = Array.from(targets.kind, (target, index) => ({ target, index })).filter(
+      ({ target }) => target > 0,
+    );
+    expect(asked.map(({ index }) => predicted.kind[index])).toEqual(asked.map(({ target }) => target));
+    await reader.release();
+    await again.release();
+  },
+);

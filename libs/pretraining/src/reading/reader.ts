@@ -2,7 +2,7 @@ import { ops, Session, tensor, type Graph, type Tensor, type Value } from '@ui-r
 import { type FloatTensor, type ImageInput, type ModelFolder, Parameters } from '@ui-rl/models';
 import { normals, seedFor } from '@ui-rl/random';
 import { GradientSession } from '../gradient-session';
-import { TrainedWeights } from '../trained-weights';
+import { type MatrixOptimizer, TrainedWeights } from '../trained-weights';
 import { type Head, headBias, headLogProbs, headWeight } from './heads';
 import type { Targets } from './targets';
 
@@ -22,6 +22,7 @@ export async function readingWeights(
   { family, weights: stored }: ModelFolder,
   heads: readonly Head[],
   seed: number,
+  matrices?: MatrixOptimizer,
 ): Promise<TrainedWeights> {
   const weights = new Map<string, FloatTensor>();
   for (const { name, shape } of family.parameters()) {
@@ -35,7 +36,7 @@ export async function readingWeights(
     weights.set(headWeight(head), { shape: [outputs, width], data });
     weights.set(headBias(head), { shape: [outputs], data: new Float32Array(outputs) });
   }
-  return new TrainedWeights(weights);
+  return new TrainedWeights(weights, matrices);
 }
 
 /**

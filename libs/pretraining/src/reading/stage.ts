@@ -36,11 +36,11 @@ export async function readingStage(
   onProgress: OnProgress,
   onEnd: OnEnd,
 ): Promise<void> {
-  const { dir, seed, chromium } = options;
+  const { dir, seed, optimizer, chromium } = options;
   const fresh = join(dir, 'fresh');
   if (!existsSync(join(fresh, 'model.safetensors'))) await writeFreshModel(fresh, seed, chromium);
   const folder = await loadModelFolder(fresh);
-  const trained = await readingWeights(folder, readingHeads(), seed);
+  const trained = await readingWeights(folder, readingHeads(), seed, optimizer);
   const reader = new Reader(folder, readingHeads(), trained, ROWS);
   onEnd(() => reader.release());
   const seeds = Array.from({ length: SCORE_SCREENS }, (_, index) => FIRST_HELD_OUT_SEED + index);

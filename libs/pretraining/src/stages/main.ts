@@ -1,6 +1,6 @@
 import { aborted, withCleanup } from '@ui-rl/api';
 import { readCliSettings } from '@ui-rl/settings';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { pointingStage } from '../answering/stage';
 import { readingStage } from '../reading/stage';
 import type { StageOptions } from './stage';
@@ -17,6 +17,11 @@ for (const [name, stage] of Object.entries(STAGES)) {
     .option('--seed <n>', 'seed of weights, pages and questions', Number, 0)
     .option('--steps <n>', 'optimizer steps of the whole stage', Number, 40_000)
     .option('--learning-rate <x>', 'peak of the learning rate', Number, 1e-3)
+    .addOption(
+      new Option('--optimizer <name>', 'how matrices are trained; AdamW trains everything else')
+        .choices(['adamw', 'muon'])
+        .default('adamw'),
+    )
     .option('--chromium <path>', 'browser that draws the pages', readCliSettings().chromiumBin)
     .action(async (options: StageOptions) => {
       process.exitCode = await withCleanup(async (signal, onEnd) => {

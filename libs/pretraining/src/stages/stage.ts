@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { clock, type OnEnd } from '@ui-rl/api';
 import { type FloatTensor, loadModelFolder, type ModelFolder, saveModelFolder } from '@ui-rl/models';
 import { type StageName, type Supplies, Supplier } from '../supply/supplier';
-import type { TrainedWeights } from '../trained-weights';
+import type { MatrixOptimizer, TrainedWeights } from '../trained-weights';
 import { Ledger, type LedgerEntry } from './ledger';
 
 export interface StageOptions {
@@ -16,6 +16,7 @@ export interface StageOptions {
   steps: number;
   /** Peak of the learning rate. */
   learningRate: number;
+  optimizer: MatrixOptimizer;
   chromium?: string | undefined;
 }
 
@@ -46,17 +47,18 @@ const SCORE_EVERY = 1000;
  */
 export async function trainStage<S extends StageName>(
   { name, folder, trained, accumulate, score }: Stage<S>,
-  { dir, seed, steps, learningRate, chromium }: StageOptions,
+  { dir, seed, steps, learningRate, optimizer, chromium }: StageOptions,
   onProgress: OnProgress,
   onEnd: OnEnd,
 ): Promise<void> {
+  onEnd(() => trained.release());
   const checkpoint = join(dir, `${name}.safetensors`);
   if (existsSync(checkpoint)) await trained.load(checkpoint);
   const ledger = new Ledger(join(dir, 'ledger.jsonl'));
   const hours = hoursOf(name, await ledger.read());
   const write = (event: LedgerEntry['event'], figures: object) =>
     ledger.append({ stage: name, step: trained.steps, event, hours: hours(), ...figures });
-  await write('start', { seed, steps, learningRate });
+  await write('start', { seed, steps, learningRate, optimizer });
   const supplier = Supplier.start({
     stage: name,
     modelDir: folder.dir,
@@ -70,7 +72,7 @@ export async function trainStage<S extends StageName>(
     const { screens } = await progress.waitFor(supplier.next());
     const sums = new Map<string, Float32Array>();
     const figures = await accumulate(screens, sums);
-    const norm = trained.update(sums, learningRateAt(trained.steps, { steps, learningRate }));
+    const norm = await trained.update(sums, learningRateAt(trained.steps, { steps, learningRate }));
     progress.step(trained.steps, { ...figures, norm });
     const isLast = trained.steps === steps;
     if (trained.steps % SAVE_EVERY === 0 || isLast) await save(trained, checkpoint);
