@@ -22,7 +22,7 @@ from safetensors.torch import save_file
 
 from golden_adapters import write_adapter
 from golden_conversations import conversation
-from golden_files import FIXTURES, HERE, contiguous
+from golden_files import FIXTURES, contiguous
 from golden_images import write_images
 from golden_tokenizers import TOKENIZER_SAMPLES
 from golden_values import forward, greedy, response_loss, token_logprobs
@@ -52,7 +52,7 @@ def write_case(name: str, reference: Reference) -> None:
     model_dir.mkdir(parents=True)
     (folder / "images").mkdir()
     reference.write_tokenizer(model_dir)
-    (model_dir / "chat_template.jinja").write_text((HERE / reference.template).read_text())
+    (model_dir / "chat_template.jinja").write_text(reference.template_text())
     reference.write_processor(model_dir)
     tokenizer = reference.open(model_dir)
     model = random_model(reference, tokenizer)
@@ -121,6 +121,7 @@ def write_case(name: str, reference: Reference) -> None:
                     tools=sample["tools"],
                     add_generation_prompt=sample["add_generation_prompt"],
                     tokenize=False,
+                    **sample.get("variables", {}),
                 ),
             }
             for sample in reference.template_samples()

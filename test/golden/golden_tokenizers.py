@@ -37,24 +37,35 @@ TOKENIZER_SAMPLES = [
 ]
 
 
-def write_byte_level_tokenizer(folder: Path, special: list[str], end_of_turn: str, pad: str, size: int = 300) -> None:
+def write_byte_level_tokenizer(
+    folder: Path,
+    special: list[str],
+    end_of_turn: str,
+    pad: str,
+    size: int = 300,
+    split: str = SPLIT,
+    plain: tuple[str, ...] = (),
+    tokenizer_class: str = "Qwen2Tokenizer",
+) -> None:
+    """`plain` are added tokens that are ordinary text to whoever skips special ones."""
     tokenizer = Tokenizer(models.BPE(unk_token=None, byte_fallback=False, fuse_unk=False))
     tokenizer.normalizer = normalizers.NFC()
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(Regex(SPLIT), behavior="isolated", invert=False),
+            pre_tokenizers.Split(Regex(split), behavior="isolated", invert=False),
             pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False),
         ]
     )
     tokenizer.decoder = decoders.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False)
     trainer = trainers.BpeTrainer(
-        vocab_size=size - len(special),
+        vocab_size=size - len(special) - len(plain),
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         special_tokens=[],
         show_progress=False,
     )
     tokenizer.train_from_iterator(CORPUS, trainer)
     tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special])
+    tokenizer.add_tokens([AddedToken(token, special=False, normalized=False) for token in plain])
     tokenizer.save(str(folder / "tokenizer.json"))
     config = {
         "add_bos_token": False,
@@ -66,14 +77,14 @@ def write_byte_level_tokenizer(folder: Path, special: list[str], end_of_turn: st
         "model_max_length": 4096,
         "pad_token": pad,
         "split_special_tokens": False,
-        "tokenizer_class": "Qwen2Tokenizer",
+        "tokenizer_class": tokenizer_class,
         "unk_token": None,
-        "added_tokens_decoder": added_tokens(tokenizer, special),
+        "added_tokens_decoder": added_tokens(tokenizer, special, plain),
     }
     write_json(folder / "tokenizer_config.json", config)
 
 
-def added_tokens(tokenizer: Tokenizer, special: list[str]) -> dict:
+def added_tokens(tokenizer: Tokenizer, special: list[str], plain: tuple[str, ...] = ()) -> dict:
     return {
         str(tokenizer.token_to_id(token)): {
             "content": token,
@@ -81,9 +92,9 @@ def added_tokens(tokenizer: Tokenizer, special: list[str]) -> dict:
             "normalized": False,
             "rstrip": False,
             "single_word": False,
-            "special": True,
+            "special": token in special,
         }
-        for token in special
+        for token in [*special, *plain]
     }
 
 

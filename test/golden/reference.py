@@ -8,6 +8,7 @@ from PIL import Image
 from transformers import AutoTokenizer
 
 from golden_conversations import tool_samples
+from golden_files import HERE
 from golden_tokenizers import write_byte_level_tokenizer
 from golden_weights import randomize, save_model
 
@@ -93,6 +94,10 @@ class Reference:
 
     def write_tokenizer(self, folder: Path) -> None:
         write_byte_level_tokenizer(folder, self.special_tokens, self.end_of_turn, self.pad_token)
+
+    def template_text(self) -> str:
+        """The chat template."""
+        return (HERE / self.template).read_text()
 
     def template_samples(self) -> list[dict]:
         return tool_samples()

@@ -121,6 +121,7 @@ const unaries: readonly RuleCase[] = [
   one('tanh', ops.tanh),
   one('sigmoid', ops.sigmoid),
   one('relu', ops.relu),
+  one('softplus', ops.softplus),
   one('silu', ops.silu),
   one('quickGelu', ops.quickGelu),
   one('gelu', (x) => ops.gelu(x)),
@@ -330,14 +331,16 @@ const normalisations: readonly RuleCase[] = [
   shape('layerNorm without bias', [[3, 5], [5]], (x, scale) => ops.layerNorm(x, scale, null, 1e-5)),
   shape('rmsNorm', [[2, 3, 5], [5]], (x, scale) => ops.rmsNorm(x, scale, 1e-5)),
   shape('rmsNormUnscaled', [[3, 5]], (x) => ops.rmsNormUnscaled(x, 1e-5)),
-  shape('rotary', [[2, 3, 8]], (x) => {
-    const angle = (phase: number): Value => {
-      const table = Float32Array.from({ length: 12 }, (_, i) => Math.sin(i / 3 + phase));
-      return x.graph.constant('float32', [2, 3, 2], table);
-    };
-    const [cos, sin] = [angle(0), angle(1)].map((table) => ops.assumeShape(table, [x.shape[0], 3, 2]));
-    return ops.rotary(x, cos, sin, 2);
-  }),
+  ...[8, 12].map((width) =>
+    shape(`rotary of 4 numbers of ${width / 2}`, [[2, 3, width]], (x) => {
+      const angle = (phase: number): Value => {
+        const table = Float32Array.from({ length: 12 }, (_, i) => Math.sin(i / 3 + phase));
+        return x.graph.constant('float32', [2, 3, 2], table);
+      };
+      const [cos, sin] = [angle(0), angle(1)].map((table) => ops.assumeShape(table, [x.shape[0], 3, 2]));
+      return ops.rotary(x, cos, sin, 2);
+    }),
+  ),
 ];
 
 /** At least one case for every rule of the table. */

@@ -19,6 +19,7 @@ const families: [string, string[]][] = [
   ['qwen2-vl-a', ['qwen2-vl-b', 'qwen3-vl-a', 'llava-b', 'idefics2-a']],
   ['qwen2-5-vl-a', ['qwen2-vl-b', 'qwen3-vl-moe-a', 'smolvlm-a']],
   ['qwen3-vl-a', ['qwen3-vl-b', 'qwen2-vl-a', 'qwen3-vl-moe-a', 'llava-onevision-a']],
+  ['qwen3-5-a', ['qwen3-5-b', 'qwen3-vl-a', 'qwen2-5-vl-a']],
   ['qwen3-vl-moe-a', ['qwen3-vl-moe-b', 'qwen3-vl-a', 'idefics3-a']],
   ['llava-a', ['llava-b', 'qwen2-5-vl-a', 'idefics2-a']],
   ['llava-onevision-a', ['qwen2-vl-b', 'qwen3-vl-a', 'smolvlm-a']],

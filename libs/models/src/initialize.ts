@@ -47,6 +47,8 @@ function fill({ name, shape, initial }: ParameterSpec, residuals: number, seed: 
       return (out) => out.fill(0);
     case 'ones':
       return (out) => out.fill(1);
+    case 'decays':
+      return logarithms(seedFor(name, seed));
     case 'positions':
       return consecutive(sinusoidalPositions(Math.sqrt(shape[0]), shape[1]));
     case 'normal':
@@ -54,6 +56,12 @@ function fill({ name, shape, initial }: ParameterSpec, residuals: number, seed: 
     case 'residual':
       return normalGenerator(smallInit(shape) / Math.sqrt(2 * residuals), seedFor(name, seed));
   }
+}
+
+/** Logarithms of numbers that are uniform between 0.01 and 16, as transformers starts the decays of linear attention with. */
+function logarithms(seed: number): Fill {
+  const uniform = uniformGenerator(seed);
+  return (out) => out.forEach((_, i) => (out[i] = Math.log(0.01 + uniform() * (16 - 0.01))));
 }
 
 /** Fills arrays with a table's numbers, each going on where the last one ended. */

@@ -26,7 +26,10 @@ export class TinkerOptions {
   @Fits('an address such as http://host:8123', isServerAddress)
   base_url?: string;
 
-  @Doc('the model as the service names it; default: the only one it offers', { aliases: ['base_model'] })
+  @Doc(
+    'the model as the service names it; default: that of model.name where the service offers it, else the only one it offers',
+    { aliases: ['base_model'] },
+  )
   @IsOptional()
   @IsString()
   @IsNotEmpty()

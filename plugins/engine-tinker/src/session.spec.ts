@@ -1,41 +1,57 @@
-import type { Connection } from './connection';
-import { ServiceFailure } from './connection';
-import { ServiceSession } from './session';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Connection } from './connection';
+import { findModel } from './session';
 
-afterEach(() => jest.useRealTimers());
+/** What a service offers after it has retired Qwen3-VL. */
+const offered = ['Qwen/Qwen3.5-4B', 'Qwen/Qwen3.5-397B-A17B', 'moonshotai/Kimi-K2.5'];
 
-it('sends one heartbeat at a time, however long a service is away', async () => {
-  jest.useFakeTimers();
-  const beats: { answer: (error?: Error) => void; signal: AbortSignal }[] = [];
-  const post = (verb: string, _body: object, signal: AbortSignal): Promise<object> => {
-    if (verb === 'create_session') return Promise.resolve({ session_id: 'one' });
-    return new Promise((resolve, reject) => {
-      const answer = (error?: Error): void => (error === undefined ? resolve({}) : reject(error));
-      beats.push({ answer, signal });
-    });
-  };
-  const lost: Error[] = [];
-  const said: string[] = [];
-  const connection = { address: 'http://a', post } as unknown as Connection;
-  const log = (_level: string, text: string): number => said.push(text);
-  const session = await ServiceSession.begin(connection, log, (error) => lost.push(error));
-  await jest.advanceTimersByTimeAsync(60_000);
-  expect(beats).toHaveLength(1);
-  // Its heart goes on beating after an answer, and after an outage.
-  beats[0].answer();
-  await jest.advanceTimersByTimeAsync(10_000);
-  expect(beats).toHaveLength(2);
-  beats[1].answer(new ServiceFailure('away', undefined));
-  await jest.advanceTimersByTimeAsync(10_000);
-  expect(said).toEqual(['heartbeat: away']);
-  beats[2].answer(new ServiceFailure('gone', 404));
-  await jest.advanceTimersByTimeAsync(10_000);
-  expect(lost.map(({ message }) => message)).toEqual(['gone']);
-  // One that is under way ends with the session.
-  session.stop();
-  expect(beats[3].signal.aborted).toBe(true);
-  beats[3].answer(new Error('aborted'));
-  await jest.advanceTimersByTimeAsync(60_000);
-  expect(beats).toHaveLength(4);
-  expect(said).toHaveLength(1);
+let server: Server;
+let models: string[];
+let connection: Connection;
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    expect(request.url).toBe('/api/v1/get_server_capabilities');
+    const supported_models = models.map((model_name) => ({ model_name, max_context_length: 65_536 }));
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ supported_models }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  connection = new Connection({
+    address: `http://127.0.0.1:${port}`,
+    key: undefined,
+    isTrusted: true,
+    timeoutMs: 10_000,
+    retryMs: 0,
+  });
+});
+beforeEach(() => (models = offered));
+afterAll(() => new Promise((resolve) => server.close(resolve)));
+
+it('takes the model of the run where the service offers it', async () => {
+  const found = await findModel(connection, undefined, 'Qwen/Qwen3.5-4B@main');
+  expect(found).toMatchObject({ baseModel: 'Qwen/Qwen3.5-4B', maxSequence: 65_536 });
+});
+
+it('takes the model that is named for the service before that of the run', async () => {
+  const found = await findModel(connection, 'moonshotai/Kimi-K2.5', 'Qwen/Qwen3.5-4B');
+  expect(found.baseModel).toBe('moonshotai/Kimi-K2.5');
+});
+
+it('takes the only model there is', async () => {
+  models = ['small'];
+  expect((await findModel(connection, undefined, '/models/own')).baseModel).toBe('small');
+});
+
+it('refuses a retired model with what the service offers', async () => {
+  await expect(findModel(connection, 'Qwen/Qwen3-VL-30B-A3B-Instruct')).rejects.toThrow(
+    /engine\.base_model: http:\S+ does not offer Qwen\/Qwen3-VL-30B-A3B-Instruct, or has retired it; it offers Qwen\/Qwen3\.5-4B, Qwen\/Qwen3\.5-397B-A17B, moonshotai\/Kimi-K2\.5\./,
+  );
+});
+
+it('refuses to guess where the model of the run is not offered', async () => {
+  await expect(findModel(connection, undefined, 'Qwen/Qwen3-VL-4B-Instruct')).rejects.toThrow(
+    /engine\.base_model has to say which .* it offers Qwen\/Qwen3\.5-4B, .*, not Qwen\/Qwen3-VL-4B-Instruct$/,
+  );
 });

@@ -14,25 +14,38 @@ export interface Service {
   extensions: ReadonlySet<string>;
 }
 
-/** @throws TinkerError `request` where the service does not offer the model */
-export async function findModel(connection: Connection, asked: string | undefined): Promise<Service> {
+/**
+ * Looks a model up among those that the service offers now: services take in new ones and retire others.
+ * @param named by the run file for the service
+ * @param ownName of the run's model: taken where the service offers it and no other is named
+ * @throws TinkerError `request` where the service does not offer the model
+ */
+export async function findModel(
+  connection: Connection,
+  named: string | undefined,
+  ownName?: string,
+): Promise<Service> {
   const { supported_models: models, extensions } = await connection.get('get_server_capabilities');
   const offered = (Array.isArray(models) ? models : []) as {
     model_name?: string;
     max_context_length?: number;
   }[];
   const names = offered.map(({ model_name = '' }) => model_name);
+  const [published] = ownName?.split('@') ?? [];
+  const asked = named ?? names.find((name) => name === published);
   if (asked === undefined && names.length !== 1) {
+    const own = published === undefined ? '' : `, not ${published}`;
     throw new TinkerError(
       'request',
-      `engine.base_model has to say which model ${connection.address} is to train; it offers ${names.join(', ')}`,
+      `engine.base_model has to say which model ${connection.address} is to train; it offers ${names.join(', ')}${own}`,
     );
   }
   const found = offered.find(({ model_name }) => asked === undefined || model_name === asked);
   if (found?.model_name === undefined) {
     throw new TinkerError(
       'request',
-      `engine.base_model: ${connection.address} does not offer ${asked}; it offers ${names.join(', ')}`,
+      `engine.base_model: ${connection.address} does not offer ${asked}, or has retired it; it offers ${names.join(', ')}. ` +
+        'Take one of these, and a model.name with the same tokenizer and chat template',
     );
   }
   return {

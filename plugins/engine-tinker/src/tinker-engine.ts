@@ -68,7 +68,7 @@ export class TinkerEngine implements Engine {
       ...{ timeoutMs, retryMs },
       onFailing: (message) => context.log('warn', message),
     });
-    const service = await findModel(connection, options.base_model);
+    const service = await findModel(connection, options.base_model, context.modelName);
     checkService(service, { ...context, serviceLoss }, connection.address);
     const engine = new TinkerEngine(connection, service, context, requests, serviceLoss);
     await engine.begin();

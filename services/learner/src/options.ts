@@ -62,6 +62,8 @@ export interface LearnerOptions {
   loadCheckpoint?: string;
   /** The renderer that messages are expected to go through; default: whichever the model has. */
   rendererName?: string;
+  /** Whether the policy reasons before its answers; default: what the template of the model does. */
+  thinking?: boolean;
   /** What is trained: an adapter, or all weights. */
   trainable: TrainedModel['trainable'];
   /** Sequences sampled at the same time. */

@@ -34,6 +34,7 @@ export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOp
     model: model.name,
     loadCheckpoint: model.load_checkpoint,
     rendererName: model.renderer_name,
+    thinking: model.thinking,
     dialect: model.action_format,
     promptStyle: model.prompt,
     engine: run.engine,

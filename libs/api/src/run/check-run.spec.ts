@@ -3,6 +3,7 @@ import { checkRun } from './check-run';
 import { placeRun } from './log-path';
 
 const GOLDEN = join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a/model');
+const REASONING = join(__dirname, '../../../../test/golden/fixtures/qwen3-5-a/model');
 const RUN = { model: GOLDEN, tasks: 'demo_training', eval_tasks: 'demo_eval', max_steps: 5 };
 const own = { services: 'own' } as const;
 
@@ -43,6 +44,26 @@ describe('a look at a run file without starting it', () => {
     [{}, { services: 'broker' }, /^model\.name is the folder/],
   ] as const)('refuses %j (%j), naming the option', async (options, services, message) => {
     await expect(checkRun({ ...RUN, ...options }, services)).rejects.toThrow(message);
+  });
+
+  it.each([
+    [{ renderer_name: 'qwen3_5' }, undefined],
+    [{ renderer_name: 'qwen3_5_disable_thinking', thinking: false }, undefined],
+    [{ thinking: true }, undefined],
+    [
+      { renderer_name: 'qwen3_5_disable_thinking' },
+      /^model\.renderer_name: .*qwen3_5; set model\.thinking: false/,
+    ],
+    [{ renderer_name: 'qwen3_5', thinking: false }, /^model\.renderer_name: .*; set model\.thinking: true/],
+  ])('of a model that may reason, %j', async (options, message) => {
+    const checked = checkRun({ ...RUN, model: { name: REASONING, ...options } }, own);
+    if (message === undefined) await expect(checked).resolves.toMatchObject({ model: { family: 'qwen3-5' } });
+    else await expect(checked).rejects.toThrow(message);
+  });
+
+  it('refuses thinking of a model whose template does not ask for it', async () => {
+    const checked = checkRun({ ...RUN, model: { name: GOLDEN, thinking: false } }, own);
+    await expect(checked).rejects.toThrow(/^model\.thinking: .*has no variable enable_thinking/);
   });
 
   it('takes the names of a renderer that the model has', async () => {

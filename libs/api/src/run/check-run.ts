@@ -4,6 +4,7 @@ import {
   knownConfig,
   familyOf,
   loadFamily,
+  loadPromptFolder,
   loraParameters,
   planLora,
   type Family,
@@ -81,10 +82,7 @@ async function checkModel(
 ): Promise<RunCheck['model']> {
   const family = await naming('model.name', () => familyOfModel(model.name, known, services));
   if (family === undefined) return null;
-  const { renderer_name: renderer } = model;
-  if (renderer !== undefined) {
-    await naming('model.renderer_name', () => checkRendererName(renderer, family.shape.modelType));
-  }
+  await checkPrompts(model, known, family);
   const trained = await naming('model.lora', () => trainedShapes(model, family));
   const trainedParameters = trained.reduce(
     (sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1),
@@ -93,10 +91,30 @@ async function checkModel(
   return { family: family.name, trainedParameters };
 }
 
+/** Whether the model's prompts are what the run asks for, as far as its files are at hand. */
+async function checkPrompts(
+  { name, renderer_name: renderer, thinking }: RunFile['model'],
+  known: ModelNames,
+  family: Family,
+): Promise<void> {
+  if (renderer === undefined && thinking === undefined) return;
+  const folder = modelFolder(name, known);
+  const own = folder === undefined ? undefined : (await loadPromptFolder(folder)).chat;
+  const chat = await naming('model.thinking', () => (thinking === undefined ? own : own?.thinking(thinking)));
+  if (renderer === undefined) return;
+  await naming('model.renderer_name', () => checkRendererName(renderer, family.shape.modelType, chat));
+}
+
 function trainedShapes({ use_lora, lora }: RunFile['model'], family: Family): { shape: number[] }[] {
   if (!use_lora) return family.parameters();
   const { use_rslora: rslora, ...rest } = lora;
   return loraParameters(planLora(family, { ...rest, rslora }));
+}
+
+/** The folder of a model, where it is one. */
+function modelFolder(name: string, known: ModelNames): string | undefined {
+  const folder = Object.hasOwn(known, name) ? known[name] : name;
+  return statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true ? folder : undefined;
 }
 
 /** Undefined where nothing is known of it here. */
@@ -105,8 +123,9 @@ async function familyOfModel(
   known: ModelNames,
   services: 'broker' | 'own',
 ): Promise<Family | undefined> {
+  const found = modelFolder(name, known);
+  if (found !== undefined) return loadFamily(found);
   const folder = Object.hasOwn(known, name) ? known[name] : name;
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return loadFamily(folder);
   if (folder === name && isModelName(name) && (services === 'broker' || name.includes('/'))) {
     const config = knownConfig(name);
     return config === undefined ? undefined : familyOf(config, name);

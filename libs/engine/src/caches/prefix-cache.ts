@@ -59,6 +59,10 @@ export class PrefixCache {
 
   constructor(private readonly memory: CacheMemory) {}
 
+  get limitBytes(): number {
+    return this.memory.limitBytes;
+  }
+
   /** The longest known beginning of a sequence, of at least a step; what it stands on counts as used. */
   find(weights: WeightSet, sequence: Sequence): Prefix | undefined {
     const best = this.longest(keysOf(weights.id, sequence), sequence);
@@ -119,7 +123,10 @@ export class PrefixCache {
       return;
     }
     for (const part of under) this.memory.touch(part);
-    for (const key of keys) this.found.set(key, entry);
+    for (const key of keys) {
+      // Entries that only go on behind their ends may begin alike: the later steps of each tell them apart.
+      if (segment.continuesAnywhere || !this.found.has(key)) this.found.set(key, entry);
+    }
     const others = this.entries.get(weights) ?? new Set();
     this.entries.set(weights, others.add(entry));
     if (before?.tokens === before?.entry.length) before?.entry.continuations.add(entry);
@@ -133,6 +140,7 @@ export class PrefixCache {
       if (next === undefined) break;
       entry = next;
     }
+    if (entry?.segment.continuesAnywhere === false) return this.longestWhole(keys, sequence);
     if (entry === undefined) return undefined;
     let tokens = commonLength(entry.sequence, sequence);
     // What goes on by less than a step, as short answers do.
@@ -142,6 +150,25 @@ export class PrefixCache {
     }
     return tokens < PREFIX_STEP ? undefined : { entry, tokens };
   }
+
+  /** The longest entry that a sequence begins with as a whole. */
+  private longestWhole(keys: readonly string[], sequence: Sequence): Prefix | undefined {
+    const known = new Set(keys.flatMap((key) => this.found.get(key) ?? []).flatMap(underneath));
+    let best: PrefixEntry | undefined;
+    for (const entry of known) {
+      if (entry.length > (best?.length ?? 0) && isBeginningOf(entry, sequence)) best = entry;
+    }
+    // What goes on by less than a step, as short answers do.
+    for (let next = best; next !== undefined;) {
+      best = next;
+      next = [...best.continuations].find((entry) => isBeginningOf(entry, sequence));
+    }
+    return best === undefined ? undefined : { entry: best, tokens: best.length };
+  }
+}
+
+function isBeginningOf({ sequence: beginning, length }: PrefixEntry, sequence: Sequence): boolean {
+  return length <= sequence.tokenIds.length && commonLength(beginning, sequence) === length;
 }
 
 /** An entry and all it stands on, the last first: touched in this order, each is used later than what stands on it. */

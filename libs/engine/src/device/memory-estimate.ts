@@ -70,6 +70,8 @@ const PROCESS_BYTES = 250e6;
 /** One that gives values, one that trains. */
 const CRITIC_SESSIONS = 2;
 const CRITIC_BYTES = 50e6;
+/** States of linear attention before a pass and behind it. */
+const STATE_COPIES = 2;
 /** Of a sequence, the tokens that are trained. */
 const ANSWER_SHARE = 1 / 8;
 /** What a training pass holds at most, derivatives included, as a multiple of the results of its forward pass. */
@@ -88,8 +90,8 @@ function mergedParameters({ modules }: LoraPlan): number {
 /** What a run needs, from the shapes of its graphs. */
 export function estimateMemory(question: MemoryQuestion): MemoryEstimate {
   const { family, lora, weightBytes, halfParameters, rows, sequence } = question;
-  const { layers, kvHeads, headDim } = family.shape;
-  const tokenBytes = layers * kvHeads * headDim * 2 * FLOAT;
+  const { kvLayers, kvHeads, headDim, stateSize } = family.shape;
+  const tokenBytes = kvLayers * kvHeads * headDim * 2 * FLOAT;
   const adapted = parametersOf(loraParameters(lora));
   const training = trainingBytes(family, lora, sequence);
   const converted = isHeldAsFloat32(family) ? halfParameters : 0;
@@ -97,7 +99,7 @@ export function estimateMemory(question: MemoryQuestion): MemoryEstimate {
     convertedWeights: CONVERTED_COPIES * FLOAT * converted,
     adapter: ADAPTER_COPIES * FLOAT * adapted,
     mergedWeights: canMerge(lora) ? 2 * FLOAT * mergedParameters(lora) : 0,
-    kvCache: tokenBytes * rows * sequence,
+    kvCache: rows * (tokenBytes * sequence + STATE_COPIES * FLOAT * stateSize),
     activations: training.bytes,
     sampling: samplingBytes(family, rows, tokenBytes),
     caches: CACHE_MEMORY_MB * 2 ** 20,

@@ -18,6 +18,7 @@ class Counting implements TokenModel {
   readonly imageTokenId = 7;
   readonly stopTokenIds = new Set<number>();
   readonly forbiddenTokenIds = [7];
+  readonly hasStates = false;
   readonly prefills: number[] = [];
 
   constructor(private readonly memory: number) {}

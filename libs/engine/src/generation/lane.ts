@@ -1,4 +1,4 @@
-import type { Prefix, PrefixCache } from '../caches/prefix-cache';
+import type { PrefixCache } from '../caches/prefix-cache';
 import { beginningOf } from '../caches/sequence';
 import type { SampleClass } from '@ui-rl/plugin-kit';
 import type { EngineError } from '../errors';
@@ -6,6 +6,7 @@ import type { KvCache } from '../kv-cache/kv-cache';
 import type { WeightSet } from '../weights/weight-set';
 import { FairQueue, SHARES, type FairShares } from './fair-queue';
 import { classOf, costOf, type Job } from './job';
+import { DETERMINISTIC_PART, stateKeptAt, type Reading } from './reading';
 import {
   cachedSequence,
   decodeInput,
@@ -41,13 +42,6 @@ export interface GenerationCounts {
   cachedPromptTokens: number;
 }
 
-/** A prompt to be read, but for its first `cached` tokens. */
-interface Reading {
-  job: Job;
-  prefix: Prefix | undefined;
-  cached: number;
-}
-
 /** What lanes share. */
 export interface LaneParts {
   counts: GenerationCounts;
@@ -67,12 +61,6 @@ const SHORT = 64;
 
 /** Scores of one head, of new tokens over those in the cache, that a pass computes at once. */
 const SCORES = 2048 * 2048;
-
-/**
- * In deterministic mode prompts are read in parts of so many tokens, and only whole parts are kept: what a part becomes depends on
- * nothing but the tokens up to its end.
- */
-export const DETERMINISTIC_PART = 256;
 
 /**
  * The sequences that are generated with one set of weights: requests that wait, and rows that advance together. Where they are movable
@@ -169,7 +157,7 @@ export class Lane {
 
   /**
    * Samples of a group begin with the same prompt: one reads it, the others take its keys and values and go on with its last
-   * token. Not in deterministic mode, since the pass that appends one token rounds otherwise than the one that reads many.
+   * token; where rows remember states, they go on from those that were kept, see `keptAt`. Not in deterministic mode, since the pass that appends one token rounds otherwise than the one that reads many.
    * Returns whether there was such a request.
    */
   private sharePrompt(): boolean {
@@ -202,9 +190,9 @@ export class Lane {
   private canShare({ request }: Job): boolean {
     const { tokenIds } = request.prompt;
     const last = tokenIds[tokenIds.length - 1];
-    return (
-      !this.options.deterministic && request.maxTokens > 1 && !this.model.forbiddenTokenIds.includes(last)
-    );
+    const { hasStates, forbiddenTokenIds } = this.model;
+    const mayShare = !this.options.deterministic && !hasStates;
+    return mayShare && request.maxTokens > 1 && !forbiddenTokenIds.includes(last);
   }
 
   /** The cache, long enough for what the jobs may become; in deterministic mode always for the longest there may be. */
@@ -237,6 +225,7 @@ export class Lane {
       const isTaken = readings.some((reading) => reading.job.promptKey === job.promptKey);
       if (isTaken && this.canShare(job)) continue;
       const reading = this.readingOf(job);
+      if (this.model.hasStates && !this.goesTogether(reading, readings, isTaken)) continue;
       const { length } = job.prompt.tokenIds;
       left.longest = Math.max(left.longest, length - reading.cached);
       left.shortest = Math.min(left.shortest, length - reading.cached);
@@ -253,9 +242,28 @@ export class Lane {
     return readings;
   }
 
+  /**
+   * Prompts whose states are to be kept are read up to there first, all together. One that another one of them is the same as goes on
+   * from there once that has been read.
+   */
+  private goesTogether(reading: Reading, readings: readonly Reading[], isTaken: boolean): boolean {
+    const isNew = this.keptAt(reading.job) > reading.cached;
+    return readings.every(({ job, cached }) => this.keptAt(job) > cached === isNew) && !(isTaken && isNew);
+  }
+
+  /** Up to where the states of a prompt are kept: 0 where it has none. */
+  private keptAt(job: Job): number {
+    const { limitBytes } = this.parts.prefixes;
+    return this.model.hasStates && limitBytes > 0 ? stateKeptAt(job, this.options.deterministic) : 0;
+  }
+
   /** What is left to read of a prompt: its last token at least, since the answer begins behind it. */
   private readingOf(job: Job): Reading {
     const { length } = job.prompt.tokenIds;
+    if (this.model.hasStates) {
+      const prefix = this.parts.prefixes.find(this.weights, beginningOf(job.prompt, length - 1));
+      return { job, prefix, cached: prefix?.tokens ?? 0 };
+    }
     const prefix = this.parts.prefixes.find(this.weights, job.prompt);
     let cached = Math.min(prefix?.tokens ?? 0, length - 1);
     if (this.options.deterministic) cached -= cached % DETERMINISTIC_PART;
@@ -280,14 +288,16 @@ export class Lane {
     for (const [index, { prefix, cached }] of readings.entries()) {
       if (prefix !== undefined && cached > 0) {
         await this.parts.prefixes.read({ ...prefix, tokens: cached }, cache, rows.length + index);
-      }
+      } else cache.clearRow(rows.length + index);
     }
     const part = this.partOf(readings);
     let cached = readings.map((reading) => reading.cached);
     for (;;) {
-      const inputs = readings.map(({ job: { request, grammar } }, index) => {
+      const inputs = readings.map(({ job }, index) => {
+        const { request, grammar } = job;
         const { prompt, temperature } = request;
-        const until = Math.min(prompt.tokenIds.length, cached[index] + part);
+        const end = cached[index] < this.keptAt(job) ? this.keptAt(job) : prompt.tokenIds.length;
+        const until = Math.min(end, cached[index] + part);
         return {
           prompt,
           temperature: scoringTemperature(temperature),
@@ -299,6 +309,11 @@ export class Lane {
       const scores = await model.prefill(weights, cache, rows.length, inputs);
       if (inputs.every(({ prompt, until }) => until === prompt.tokenIds.length)) return scores;
       cached = inputs.map(({ until }) => until);
+      for (const [index, { job }] of readings.entries()) {
+        if (cached[index] !== this.keptAt(job)) continue;
+        const beginning = beginningOf(job.prompt, cached[index]);
+        await this.parts.prefixes.keep(this.weights, beginning, cache, rows.length + index);
+      }
     }
   }
 
@@ -313,8 +328,10 @@ export class Lane {
   /** Keeps a prompt for others that begin like it; in deterministic mode its whole parts. */
   private async keepPrompt(cache: KvCache, { prompt }: Job, row: number, cached: number): Promise<void> {
     const { length } = prompt.tokenIds;
-    const kept = this.options.deterministic ? length - (length % DETERMINISTIC_PART) : length;
-    await this.parts.prefixes.keep(this.weights, beginningOf(prompt, kept), cache, row);
+    if (!this.model.hasStates) {
+      const kept = this.options.deterministic ? length - (length % DETERMINISTIC_PART) : length;
+      await this.parts.prefixes.keep(this.weights, beginningOf(prompt, kept), cache, row);
+    }
     const { counts } = this.parts;
     if (cached > 0) counts.prefixHits += 1;
     counts.promptTokens += length;

@@ -3,7 +3,6 @@ import { asShownTogether } from '@ui-rl/models';
 import { TestModel, train, type Prompt, type Sampled } from '../../test/test-model';
 
 let model: TestModel;
-beforeAll(async () => (model = await TestModel.of('qwen3-vl-a', ['0.png', '1.png', '2.png'])));
 afterEach(() => model.stop());
 
 const words = (first: number, count: number): number[] =>
@@ -45,7 +44,9 @@ async function counts(engine: Engine): Promise<Counts> {
   return (await engine.info()) as unknown as Counts;
 }
 
-describe('prompts that begin like others', () => {
+describe.each(['qwen3-vl-a', 'qwen3-5-a'])('prompts of %s that begin like others', (name) => {
+  beforeAll(async () => (model = await TestModel.of(name, ['0.png', '1.png', '2.png'])));
+
   it('are read from there on, images included, and answered as if they were read whole', async () => {
     const changes = { maxSequence: 600, maxRows: 3 };
     const [sharing, plain] = [

@@ -1,5 +1,5 @@
 import { Session, tensor, type DeviceMemory, type SessionOptions, type Tensor } from '@ui-rl/graph';
-import type { Family, ProcessedImage, SamplerOptions } from '@ui-rl/models';
+import type { Family, ProcessedImage, SamplerOptions, StatePort } from '@ui-rl/models';
 import type { VisionEncoder } from '../vision/vision-encoder';
 import { attentionFor } from '../passes/attention-kind';
 import type { ImageFeatures } from '../caches/feature-cache';
@@ -11,6 +11,8 @@ import { HostKvCache } from '../kv-cache/host-kv-cache';
 import type { KvCache, KvNames } from '../kv-cache/kv-cache';
 import { memoize } from '../memoize';
 import { KvSessions } from '../kv-cache/kv-sessions';
+import { RowStates } from '../kv-cache/row-states';
+import { StatefulKvCache } from '../kv-cache/stateful-kv-cache';
 import { SPIN_BRIEFLY } from '../device/spinning';
 import type { Feeds } from '../feeds';
 import type { ResolvedInput } from '../training/data';
@@ -35,6 +37,7 @@ const MANY_ROWS = 32;
 interface SamplerSession {
   session: Session;
   caches: readonly KvNames[];
+  states: readonly StatePort[];
   weightNames: string[];
 }
 
@@ -91,9 +94,15 @@ export class SamplerModel implements TokenModel {
   newCache(maxLength: number): KvCache {
     const { kvHeads, headDim } = this.options.family.shape;
     const shape = { kvHeads, headDim, rows: this.options.rows, maxLength };
-    return this.onDevice === undefined
-      ? new HostKvCache(shape, this.caches)
-      : new DeviceKvCache(shape, this.caches, this.onDevice);
+    const cache =
+      this.onDevice === undefined
+        ? new HostKvCache(shape, this.caches)
+        : new DeviceKvCache(shape, this.caches, this.onDevice);
+    return this.hasStates ? new StatefulKvCache(cache, new RowStates(this.tokens.states)) : cache;
+  }
+
+  get hasStates(): boolean {
+    return this.tokens.states.length > 0;
   }
 
   nextPosition({ tokenIds, images }: ResolvedInput): number {
@@ -233,12 +242,17 @@ async function buildSession(
   kind: Omit<SamplerOptions, 'kind' | 'parameters'>,
 ): Promise<SamplerSession> {
   const parameters = weights.parameters();
-  const { graph, kv, parameterInputs } = family.buildForward({ kind: 'sampler', parameters, ...kind });
+  const { graph, kv, states, parameterInputs } = family.buildForward({
+    kind: 'sampler',
+    parameters,
+    ...kind,
+  });
   const caches = kv.flatMap(({ key, value }) => [key, value]);
   const outputLocation = Object.fromEntries(caches.map(({ added }) => [added, memory.location]));
   return {
     session: await Session.create(graph, { ...session, outputLocation }),
     caches,
+    states,
     weightNames: [...parameterInputs.keys()],
   };
 }

@@ -41,6 +41,8 @@ export interface TokenModel {
   readonly stopTokenIds: ReadonlySet<number>;
   /** Tokens that stand for something no response can hold, such as image placeholders. */
   readonly forbiddenTokenIds: readonly number[];
+  /** Whether rows remember states besides keys and values: what was read of a prompt then goes on behind its end alone. */
+  readonly hasStates: boolean;
   /** @param maxLength tokens each row has memory for */
   newCache(maxLength: number): KvCache;
   /** The rotary position of the first token after a prompt. Throws where placeholders and images do not match. */

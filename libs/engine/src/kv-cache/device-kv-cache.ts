@@ -5,6 +5,7 @@ import type { HeldRows, KvSessions } from './kv-sessions';
 
 /** Tokens in the memory of a device, tensors [1, kvHeads, tokens, headDim]. */
 class DeviceSegment implements KvSegment {
+  readonly continuesAnywhere = true;
   readonly bytes: number;
   private holders = 1;
 
@@ -30,6 +31,7 @@ class DeviceSegment implements KvSegment {
  * and copied; the next pass that reads them brings all into order at once.
  */
 export class DeviceKvCache implements KvCache {
+  readonly continuesAnywhere = true;
   private held: HeldRows | undefined;
   /** Which of the held rows each row is. */
   private order: number[] = [];
@@ -95,6 +97,9 @@ export class DeviceKvCache implements KvCache {
   copyRow(from: number, to: number): void {
     this.order[to] = this.order[from];
   }
+
+  // What is in a row that holds no tokens is never read.
+  clearRow(): void {}
 
   async copyOut(row: number, from: number, to: number): Promise<DeviceSegment> {
     const held = await this.inOrder(Math.max(row + 1, this.held?.rows ?? 0));

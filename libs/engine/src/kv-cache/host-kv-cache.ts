@@ -10,6 +10,7 @@ interface KvSpan {
 
 /** Tokens on the host, [kvHeads, tokens, headDim] for each buffer of a cache. */
 class HostSegment implements KvSegment {
+  readonly continuesAnywhere = true;
   readonly bytes: number;
 
   constructor(
@@ -31,6 +32,7 @@ class HostSegment implements KvSegment {
  * Sessions only read the cache: the Node binding copies every result, so a pass gives what it adds and that is written here.
  */
 export class HostKvCache implements KvCache {
+  readonly continuesAnywhere = true;
   private readonly buffers: { names: KvNames; data: Float32Array }[];
   private readonly views = new Map<string, Record<string, Tensor>>();
   private allocated = 0;
@@ -134,6 +136,9 @@ export class HostKvCache implements KvCache {
       }
     }
   }
+
+  // What is in a row that holds no tokens is never read.
+  clearRow(): void {}
 
   copyOut(row: number, from: number, to: number): Promise<HostSegment> {
     const { kvHeads, headDim } = this.shape;

@@ -21,6 +21,8 @@ export interface KvNames {
 export interface KvSegment {
   readonly tokens: number;
   readonly bytes: number;
+  /** Whether what is read may go on behind any of its tokens, not only behind the last. */
+  readonly continuesAnywhere: boolean;
   /** Keeps it from being freed until `release` has been called once more. Made with one holder. */
   retain(): void;
   release(): void;
@@ -29,6 +31,8 @@ export interface KvSegment {
 /** Keys and values of all rows, one tensor per layer and kind, [rows, kvHeads, capacity, headDim]. */
 export interface KvCache {
   readonly shape: KvCacheShape;
+  /** Whether any beginning of a row can be copied out, not only the whole. */
+  readonly continuesAnywhere: boolean;
   /** Tokens each row can hold at present. */
   readonly capacity: number;
   /** What has to be asked of a session so that `append` and `extend` find it. */
@@ -52,6 +56,8 @@ export interface KvCache {
   extend(outputs: Feeds, positions: readonly number[]): Promise<void>;
   /** Copies the first `tokens` tokens of one row over another. */
   copyRow(from: number, to: number, tokens: number): void;
+  /** Makes a row ready to be read from its first token on by a pass that goes on in others. */
+  clearRow(row: number): void;
   /** A copy of a row's tokens from `from` up to `to`. */
   copyOut(row: number, from: number, to: number): Promise<KvSegment>;
   /** Puts the first `tokens` tokens of a segment of such a cache into a row, at a position. Rows before it keep what they hold. */

@@ -94,6 +94,7 @@ export const elementwiseRules: Rules = {
   Erf: unary((g, x) => ops.mul(g, ops.mul(ops.exp(ops.neg(ops.square(x))), 2 / Math.sqrt(Math.PI)))),
   Tanh: unary((g, _x, y) => ops.sub(g, ops.mul(g, ops.square(y)))),
   Sigmoid: unary((g, _x, y) => ops.mul(g, ops.sub(y, ops.square(y)))),
+  Softplus: unary((g, x) => ops.mul(g, ops.sigmoid(x))),
   Relu: unary((g, x) => ops.where(ops.greater(x, 0), g, 0)),
   QuickGelu: (c) => [() => quickGelu(c)],
   Gelu: (c) => [

@@ -7,7 +7,8 @@ import { productOf } from '../dims';
 
 /**
  * Rotary position embedding, the half-split form (Llama, Qwen): per head, x·cos + rotateHalf(x)·sin.
- * x [B, T, heads·D], cos and sin [B, T, D/2] or [T, D/2] (each angle once). No gradient flows to cos and sin.
+ * x [B, T, heads·D], cos and sin [B, T, R/2] or [T, R/2] (each angle once): the first R ≤ D numbers of each head turn, the others
+ * stay as they are. No gradient flows to cos and sin.
  */
 export function rotary(x: Value, cos: Value, sin: Value, heads: number): Value {
   const [batch, length, width] = x.shape;
@@ -17,7 +18,9 @@ export function rotary(x: Value, cos: Value, sin: Value, heads: number): Value {
   const fits =
     x.rank === 3 &&
     typeof half === 'number' &&
-    width === heads * half * 2 &&
+    typeof width === 'number' &&
+    width % heads === 0 &&
+    width >= heads * half * 2 &&
     [cos, sin].every(
       (table) => table.shape.slice(0, -1).join() === rows.join() && table.shape.at(-1) === half,
     );
@@ -25,7 +28,7 @@ export function rotary(x: Value, cos: Value, sin: Value, heads: number): Value {
     throw new GraphError(
       'build',
       `rotary: x ${shapeText(x.shape)} with ${heads} heads does not fit cos ${shapeText(cos.shape)} and sin ` +
-        `${shapeText(sin.shape)}; expected [B, T, heads*D] and [B, T, D/2] or [T, D/2]`,
+        `${shapeText(sin.shape)}; expected [B, T, heads*D] and [B, T, R/2] or [T, R/2], R at most D`,
     );
   }
   const count = productOf(rows);
@@ -36,7 +39,7 @@ export function rotary(x: Value, cos: Value, sin: Value, heads: number): Value {
     [x, positions, ...tables],
     x.dtype,
     x.shape,
-    { num_heads: heads },
+    width === heads * half * 2 ? { num_heads: heads } : { num_heads: heads, rotary_embedding_dim: half * 2 },
     'com.microsoft',
   );
 }

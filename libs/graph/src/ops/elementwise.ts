@@ -49,6 +49,8 @@ export const cos = (x: Value): Value => unary('Cos', x);
 export const erf = (x: Value): Value => unary('Erf', x);
 export const tanh = (x: Value): Value => unary('Tanh', x);
 export const sigmoid = (x: Value): Value => unary('Sigmoid', x);
+/** log(1 + eˣ) */
+export const softplus = (x: Value): Value => unary('Softplus', x);
 export const relu = (x: Value): Value => unary('Relu', x);
 export const floor = (x: Value): Value => unary('Floor', x);
 export const square = (x: Value): Value => mul(x, x);

@@ -9,3 +9,4 @@ export * from './normalise';
 export * from './attention';
 export * from './loop';
 export * from './quantized';
+export * from './recurrent';

@@ -15,6 +15,7 @@ interface Expected {
     messages: ChatMessage[];
     tools: object[] | null;
     add_generation_prompt: boolean;
+    variables?: Record<string, unknown>;
     text: string;
   }[];
 }
@@ -38,6 +39,7 @@ describe.each(readdirSync(fixtures))('the chat template of %s', (name) => {
       const text = template.render(sample.messages, {
         addGenerationPrompt: sample.add_generation_prompt,
         tools: sample.tools ?? undefined,
+        variables: sample.variables,
       });
       expect(text).toBe(sample.text);
     },
@@ -86,6 +88,27 @@ describe('a chat template', () => {
       },
     );
     expect(text).toBe('<|im_start|>user\nhi<|im_end|>\n');
+  });
+});
+
+describe('a template that asks whether to reason', () => {
+  const load = (name: string) => ChatTemplate.load(join(fixtures, name, 'model'));
+  const end = (template: ChatTemplate) =>
+    template.render([{ role: 'user', content: 'x' }], { addGenerationPrompt: true }).split('assistant\n')[1];
+
+  test.each([
+    ['qwen3-5-a', '<think>\n'],
+    ['qwen3-5-b', '<think>\n\n</think>\n\n'],
+  ])('%s does what its folder says, or what is asked of it', async (name, own) => {
+    const template = await load(name);
+    expect(end(template)).toBe(own);
+    expect(end(template.thinking(true))).toBe('<think>\n');
+    expect(end(template.thinking(false))).toBe('<think>\n\n</think>\n\n');
+  });
+
+  test('one that does not ask refuses', async () => {
+    const template = await load('qwen3-vl-a');
+    expect(() => template.thinking(false)).toThrow(/chat_template\.jinja has no variable enable_thinking/);
   });
 });
 

@@ -23,6 +23,9 @@ const places = [
   'tokenizer_config.json',
 ];
 
+/** What templates of models that may reason, such as Qwen3's, ask. */
+const THINKING = 'enable_thinking';
+
 /** Characters of conversations and of what was made of them: short ones come again and again, one for each screen of a task. */
 const KEPT_CHARACTERS = 4 * 2 ** 20;
 
@@ -38,12 +41,14 @@ export class ChatTemplate {
    * @param source Jinja text of the template.
    * @param namedTokens `eos_token` and its like, which templates may name.
    * @param origin where the template comes from, for messages.
+   * @param defaults values of further variables, see {@link ChatTemplateOptions.variables}.
    * @throws ModelError `bad-file` when the template cannot be parsed.
    */
   constructor(
-    source: string,
+    private readonly source: string,
     private readonly namedTokens: Readonly<Record<string, string>> = {},
     private readonly origin = 'chat template',
+    private readonly defaults: Readonly<Record<string, unknown>> = {},
   ) {
     this.mentions = (token) => source.includes(token);
     try {
@@ -78,6 +83,23 @@ export class ChatTemplate {
   }
 
   /**
+   * The same template, which lets a model reason before its answers or not (`enable_thinking`).
+   * @throws ModelError `unsupported` where the template does not ask for that
+   */
+  thinking(isWanted: boolean): ChatTemplate {
+    if (!this.mentions(THINKING)) {
+      throw new ModelError(
+        'unsupported',
+        `${this.origin} has no variable ${THINKING}: it writes the same prompts with and without reasoning`,
+      );
+    }
+    return new ChatTemplate(this.source, this.namedTokens, this.origin, {
+      ...this.defaults,
+      [THINKING]: isWanted,
+    });
+  }
+
+  /**
    * The conversation as text, one placeholder per image.
    * @throws ModelError `bad-input` with the template's own words when it refuses the conversation.
    */
@@ -87,6 +109,7 @@ export class ChatTemplate {
   ): string {
     const values = {
       ...this.namedTokens,
+      ...this.defaults,
       ...variables,
       messages: messages.map(plainMessage),
       tools: tools ?? null,

@@ -6,7 +6,7 @@ export interface ParameterSpec {
   name: string;
   shape: number[];
   /** how a new model starts, see `initializeWeights` */
-  initial: 'normal' | 'residual' | 'zeros' | 'ones' | 'positions';
+  initial: 'normal' | 'residual' | 'zeros' | 'ones' | 'positions' | 'decays';
   /** whether checkpoints hold each matrix of this stack transposed: both forms are read, that one is written */
   storedTransposed?: boolean;
 }
@@ -58,8 +58,12 @@ export interface ModelShape {
   vocabSize: number;
   hiddenSize: number;
   layers: number;
+  /** layers whose keys and values are remembered */
+  kvLayers: number;
   kvHeads: number;
   headDim: number;
+  /** numbers that the other layers remember of a sequence, whatever its length */
+  stateSize: number;
   maxPositions: number;
   imageTokenId: number;
   /** pixels per patch and axis */
@@ -140,6 +144,15 @@ export interface KvPorts {
   value: CachePort;
 }
 
+/** What a layer of linear attention remembers of each row, whatever its length. */
+export interface StatePort {
+  /** input [B, ...shape] of a pass over caches: zeros for rows without tokens */
+  past: string;
+  /** output [B, ...shape], behind the last token that the pass reads of each row */
+  next: string;
+  shape: readonly number[];
+}
+
 /** Image features of a batch: rows of all images below each other, each image padded to the longest. */
 export interface VisionForward {
   graph: Graph;
@@ -155,8 +168,10 @@ export interface VisionForward {
 export interface SamplerForward {
   graph: Graph;
   logits: Value;
-  /** by layer */
+  /** of each layer that has keys and values */
   kv: readonly KvPorts[];
+  /** of the other layers */
+  states: readonly StatePort[];
   parameterInputs: ReadonlyMap<string, Value>;
 }
 

@@ -5,7 +5,7 @@ import { loadAdapter } from '../lora/adapter';
 import { Parameters } from '../nn/parameters';
 import type { FloatTensor } from '../weights/safetensors';
 import { WeightStore } from '../weights/store';
-import type { Family, Feeds, ImageGeometry, ImageInput, TrainerOptions } from './base';
+import type { Family, Feeds, ImageGeometry, ImageInput, KvPorts, StatePort, TrainerOptions } from './base';
 import { familyOf } from './registry';
 import { predictingNext } from './common/next-tokens';
 
@@ -125,18 +125,29 @@ function argMax(values: Float32Array): number {
   return values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
 }
 
-/** Empty caches for some rows, as feeds. */
-function emptyCaches({ shape }: Family, rows: number, capacity: number): Feeds {
-  const names = ['key', 'value'].flatMap((kind) =>
-    Array.from({ length: shape.layers }, (_, layer) => `past_${kind}.${layer}`),
-  );
+/** Empty caches and states for some rows, as feeds. */
+function emptyCaches(
+  { shape }: Family,
+  { kv, states }: Pick<Sampler, 'kv' | 'states'>,
+  rows: number,
+  capacity: number,
+): Feeds {
   const dims = [rows, shape.kvHeads, capacity, shape.headDim];
-  return Object.fromEntries(names.map((name) => [name, zeros('float32', dims)]));
+  const caches = kv.flatMap(({ key, value }) => [key, value]);
+  return Object.fromEntries([
+    ...caches.map(({ past }) => [past, zeros('float32', dims)]),
+    ...states.map((state) => [state.past, zeros('float32', [rows, ...state.shape])]),
+  ]);
 }
 
 /** Puts what a pass added into the caches: `tokens[b]` tokens of row b behind the `cached[b]` it has. */
 function extend(caches: Feeds, outputs: Feeds, cached: readonly number[], tokens: readonly number[]): void {
   for (const [name, { data, dims }] of Object.entries(caches)) {
+    const next = outputs[name.replace('past_', 'next_')];
+    if (next !== undefined) {
+      (data as Float32Array).set(next.data as Float32Array);
+      continue;
+    }
     const added = outputs[name.replace('past_', 'new_')];
     const [, heads, capacity, width] = dims;
     tokens.forEach((count, b) => {
@@ -154,6 +165,8 @@ interface Sampler {
   vision: Vision;
   prefill: Session;
   decode: Session;
+  kv: readonly KvPorts[];
+  states: readonly StatePort[];
   adapter: Feeds;
 }
 
@@ -163,12 +176,11 @@ async function samplerOf(
   parameters: () => Parameters,
   adapter: Feeds = {},
 ): Promise<Sampler> {
-  const session = (pass: 'prompt' | 'token', images: boolean) =>
-    Session.create(
-      family.buildForward({ kind: 'sampler', parameters: parameters(), pass, images }).graph,
-      oneThread,
-    );
-  return { vision, prefill: await session('prompt', true), decode: await session('token', false), adapter };
+  const build = (pass: 'prompt' | 'token', images: boolean) =>
+    family.buildForward({ kind: 'sampler', parameters: parameters(), pass, images });
+  const { graph, kv, states } = build('token', false);
+  const prefill = await Session.create(build('prompt', true).graph, oneThread);
+  return { vision, prefill, decode: await Session.create(graph, oneThread), kv, states, adapter };
 }
 
 async function released({ prefill, decode }: Sampler): Promise<void> {
@@ -178,12 +190,12 @@ async function released({ prefill, decode }: Sampler): Promise<void> {
 /** Prefills prompts that share the images of the case, then decodes the likeliest tokens. */
 async function greedy(
   { family, images }: Case,
-  { vision: { features, firstRows }, prefill, decode, adapter }: Sampler,
+  { vision: { features, firstRows }, prefill, decode, adapter, ...ports }: Sampler,
   prompts: number[][],
   count: number,
 ): Promise<number[][]> {
   const capacity = Math.max(...prompts.map((prompt) => prompt.length)) + count;
-  const caches = emptyCaches(family, prompts.length, capacity);
+  const caches = emptyCaches(family, ports, prompts.length, capacity);
   const answers: number[][] = prompts.map(() => []);
   const step = async (session: Session, feeds: Feeds, cached: number[], tokens: number[]): Promise<void> => {
     const outputs = await session.run(taken(session, { ...feeds, ...features, ...adapter, ...caches }));

@@ -6,6 +6,7 @@ import { llava } from './llava';
 import { llavaOneVision } from './llava-onevision';
 import { qwen2Vl } from './qwen2-vl';
 import { qwen25Vl } from './qwen2-5-vl';
+import { qwen35 } from './qwen3-5';
 import { qwen3Vl } from './qwen3-vl';
 import { qwen3VlMoe } from './qwen3-vl-moe';
 
@@ -18,6 +19,7 @@ const families: Record<string, FamilyFactory> = {
   qwen2_5_vl: qwen25Vl,
   qwen3_vl: qwen3Vl,
   qwen3_vl_moe: qwen3VlMoe,
+  qwen3_5: qwen35,
   llava,
   llava_onevision: llavaOneVision,
   idefics2,

@@ -93,7 +93,7 @@ test('a new adapter has A within its bound, B zero, and depends on the seed only
   expect(tensorsDigest(initializeLora(plan, 4))).not.toBe(tensorsDigest(tensors));
 });
 
-test.each(['qwen3-vl-a', 'qwen3-vl-b', 'qwen3-vl-moe-a', 'qwen3-vl-moe-b'])(
+test.each(['qwen3-vl-a', 'qwen3-vl-b', 'qwen3-vl-moe-a', 'qwen3-vl-moe-b', 'qwen3-5-a', 'qwen3-5-b'])(
   "PEFT's adapter of %s is read, written and read again unchanged",
   async (name) => {
     const own = await loadFamily(join(fixtures, name, 'model'));

@@ -1,4 +1,4 @@
-import { ops, type Graph, type Value } from '@ui-rl/graph';
+import { ops, type Dim, type Graph, type Value } from '@ui-rl/graph';
 import { blockAttention } from './block-attention';
 import type { LayerBuilder } from './layer-builder';
 
@@ -12,12 +12,12 @@ export interface HeadCounts {
 }
 
 /**
- * Causal mask to add to scores, [1, 1, G·T, T] for G query heads per key head. Right-padded rows need no other mask: what is
- * padding comes after everything that is read.
+ * Causal mask to add to scores, [1, 1, G·T, T] for G query heads per key head and T = `length` tokens. Right-padded rows need no
+ * other mask: what is padding comes after everything that is read.
  */
-export function causalBias(graph: Graph, groups: number): Value {
+export function causalBias(graph: Graph, groups: number, length: Dim = 'T'): Value {
   return graph.scope('causal_bias', () => {
-    const order = ops.range(graph, 'T');
+    const order = ops.range(graph, length);
     const later = ops.greater(ops.unsqueeze(order, [0]), ops.unsqueeze(order, [1]));
     const bias = ops.where(later, ops.scalar(graph, excluded, 'float32'), ops.scalar(graph, 0, 'float32'));
     const tiled = groups === 1 ? bias : ops.concat(Array<Value>(groups).fill(bias), 0);
@@ -49,7 +49,7 @@ export function groupedAttention(
   if (bias === 'causal blocks') {
     return back(blockAttention(grouped, byHead(k), byHead(v), { causal: true, scale: headDim ** -0.5 }));
   }
-  const rows = ops.reshape(grouped, [B, kvHeads, `${groups}*${T}`, headDim]);
+  const rows = ops.reshape(grouped, [B, kvHeads, -1, headDim]);
   const scores = ops.matmul(rows, byHead(k), { transB: true, alpha: headDim ** -0.5 });
   const context = ops.matmul(ops.softmax(ops.add(scores, bias), 3), byHead(v));
   return back(ops.reshape(context, [B, kvHeads, groups, T, headDim]));

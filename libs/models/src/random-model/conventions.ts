@@ -72,6 +72,20 @@ const qwen3: Conventions = {
     qwenImages(config, 16, { ...HALVES, size: { shortest_edge: 256 * 256, longest_edge: 4096 * 4096 } }),
 };
 
+/** Ids of the vocabulary that Qwen3.5 came with. */
+const qwen35: Conventions = {
+  ...qwen3,
+  specials: [
+    { content: '<|endoftext|>', usual: 248044 },
+    { content: '<|im_start|>', usual: 248045 },
+    { content: '<|im_end|>', usual: 248046 },
+    { content: '<|vision_start|>', keys: ['vision_start_token_id'], usual: 248053 },
+    { content: '<|vision_end|>', keys: ['vision_end_token_id'], usual: 248054 },
+    { content: '<|image_pad|>', keys: ['image_token_id'], usual: 248056 },
+    { content: '<|video_pad|>', keys: ['video_token_id'], usual: 248057 },
+  ],
+};
+
 /** Tokens of Llama 2, Vicuna and Mistral. */
 const llamaText: SpecialToken[] = [
   { content: '<unk>', usual: 0 },
@@ -164,6 +178,7 @@ const conventions: Readonly<Record<string, Conventions>> = {
   qwen2_5_vl: qwen2,
   qwen3_vl: qwen3,
   qwen3_vl_moe: qwen3,
+  qwen3_5: qwen35,
   llava,
   llava_onevision: oneVision,
   idefics2,

@@ -37,7 +37,8 @@ function small(id: string): Json {
   Object.assign(text, heads, { hidden_size: WIDTH, intermediate_size: 64 });
   const rope = text.rope_scaling as { mrope_section?: number[] } | undefined;
   if (rope?.mrope_section !== undefined) rope.mrope_section = rope.mrope_section.map((pairs) => pairs / 4);
-  text.vocab_size = Math.min(text.vocab_size as number, 151_660);
+  if ('linear_num_key_heads' in text) shrinkLinearAttention(text);
+  text.vocab_size = Math.min(text.vocab_size as number, 'layer_types' in text ? 248_060 : 151_660);
   if ('num_experts' in text)
     Object.assign(text, { num_experts: 4, num_experts_per_tok: 2, moe_intermediate_size: 48 });
   if (id.startsWith('Qwen/')) shrinkQwenTower(vision);
@@ -48,11 +49,22 @@ function small(id: string): Json {
   return config;
 }
 
+/** One layer of each kind; of the numbers of a head, 8 turn with the position. */
+function shrinkLinearAttention(text: Json): void {
+  const sizes = { linear_num_key_heads: 1, linear_num_value_heads: 2, linear_key_head_dim: 8 };
+  Object.assign(text, sizes, {
+    linear_value_head_dim: 8,
+    layer_types: ['linear_attention', 'full_attention'],
+  });
+  (text.rope_parameters as Json).mrope_section = [2, 1, 1];
+}
+
 function shrinkQwenTower(vision: Json): void {
   Object.assign(vision, { depth: 2, num_heads: 2 });
   if ('embed_dim' in vision) Object.assign(vision, { embed_dim: 32, hidden_size: WIDTH });
   else Object.assign(vision, { hidden_size: 32, intermediate_size: 64, out_hidden_size: WIDTH });
-  if ('deepstack_visual_indexes' in vision) vision.deepstack_visual_indexes = [0];
+  if ((vision.deepstack_visual_indexes as number[] | undefined)?.length)
+    vision.deepstack_visual_indexes = [0];
   if ('fullatt_block_indexes' in vision) vision.fullatt_block_indexes = [1];
 }
 

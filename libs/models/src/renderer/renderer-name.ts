@@ -1,4 +1,6 @@
+import type { ChatTemplate } from '../chat';
 import { ModelError } from '../errors';
+import { question, rendered } from './answer-frame';
 
 /** What tinker-cookbook calls the renderers of models that are supported here, by `model_type`. */
 const COOKBOOK_NAMES: Readonly<Record<string, readonly string[]>> = {
@@ -6,16 +8,34 @@ const COOKBOOK_NAMES: Readonly<Record<string, readonly string[]>> = {
   qwen3_vl_moe: ['qwen3_vl', 'qwen3_vl_instruct'],
 };
 
+/** Its names for models that may reason: the first lets them, the second does not. */
+const THINKING_NAMES: Readonly<Record<string, readonly [thinks: string, doesNot: string]>> = {
+  qwen3_5: ['qwen3_5', 'qwen3_5_disable_thinking'],
+};
+
+/** Whether the prompts of a template leave a thought open. */
+function thinks(chat: ChatTemplate): boolean {
+  const prompt = rendered(chat, [question], true) ?? '';
+  return prompt.trimEnd().endsWith('<think>');
+}
+
 /**
  * Checks that messages go through the renderer somebody expects. A renderer belongs to its model: it is made of the chat template and the
  * tokenizer of the model folder, and bears the `model_type` of config.json.
+ * @param chat its template, where that is at hand: some names say whether it lets the model reason
  * @throws ModelError `unsupported` where the model has another one
  */
-export function checkRendererName(expected: string, modelType: string): void {
-  const names = [modelType, ...(COOKBOOK_NAMES[modelType] ?? [])];
+export function checkRendererName(expected: string, modelType: string, chat?: ChatTemplate): void {
+  const byThinking = Object.hasOwn(THINKING_NAMES, modelType) ? THINKING_NAMES[modelType] : undefined;
+  const own = chat && byThinking?.[thinks(chat) ? 0 : 1];
+  const all = [...new Set([modelType, ...(COOKBOOK_NAMES[modelType] ?? []), ...(byThinking ?? [])])];
+  const names = own === undefined ? all : [own];
   if (names.includes(expected)) return;
+  const hint = byThinking?.includes(expected)
+    ? `set model.thinking: ${expected === byThinking[0]}`
+    : 'leave the option out, or choose another model';
   throw new ModelError(
     'unsupported',
-    `renderer_name is ${expected}, but the model has its own: ${names.join(' or ')}; leave the option out, or choose another model`,
+    `renderer_name is ${expected}, but the model has its own: ${names.join(' or ')}; ${hint}`,
   );
 }

@@ -43,7 +43,15 @@ const outputOf = ({ family }: ModelFolder): string =>
 const saysTied: Flags[] = [{ outer: true }, { text: true }, { outer: false, text: true }];
 const names = readdirSync(fixtures);
 const own = names.filter((name) => /-a$/.test(name) && name !== 'smolvlm-a');
-const tied = ['qwen2-vl-b', 'qwen2-5-vl-b', 'qwen3-vl-b', 'qwen3-vl-moe-b', 'llava-b', 'llava-onevision-b'];
+const tied = [
+  'qwen2-vl-b',
+  'qwen2-5-vl-b',
+  'qwen3-vl-b',
+  'qwen3-vl-moe-b',
+  'qwen3-5-b',
+  'llava-b',
+  'llava-onevision-b',
+];
 tied.push('llava-onevision-c', 'idefics2-b', 'idefics3-b', 'smolvlm-a');
 
 describe.each(own)('%s, whose files hold an output layer', (name) => {

@@ -230,6 +230,8 @@ export interface Engine {
 export interface EngineContext {
   /** Hugging Face folder of the model, as resolved on this machine. */
   modelDir: string;
+  /** The model as the run names it, such as `organisation/name` on the hub; undefined outside of runs. */
+  modelName?: string;
   /** Folder of this machine for what can be made again, such as the weights in another type. */
   cacheDir: string;
   /** Models to train over it. */

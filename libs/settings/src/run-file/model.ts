@@ -41,6 +41,13 @@ export class ModelGroup {
   @IsNotEmpty()
   renderer_name?: string;
 
+  @Doc(
+    'reasoning before each answer (`enable_thinking` of the chat template); a model whose template has no such variable is refused; default: that of the template',
+  )
+  @IsOptional()
+  @IsBoolean()
+  thinking?: boolean;
+
   @Doc('full explains the actions; compact gives only the goal, for models trained on it')
   @IsIn(['full', 'compact'])
   prompt: 'full' | 'compact' = 'full';

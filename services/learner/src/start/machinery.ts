@@ -37,7 +37,7 @@ export async function startMachinery(
 ): Promise<Machinery> {
   const algorithm = makeAlgorithm(options.algorithm, components, options.maxSteps);
   const { critic } = algorithm;
-  const folder = await loadPromptFolder(modelDir);
+  const folder = withThinking(await loadPromptFolder(modelDir), options);
   checkRenderer(options, folder);
   const { runId } = run.record;
   const blobs = bus.blobs.of(runId);
@@ -50,6 +50,7 @@ export async function startMachinery(
   const { trainable, maxRows, maxSequence, deterministic, seed } = options;
   const engine = await components.create('engine', options.engine, {
     modelDir,
+    modelName: options.model,
     cacheDir: options.cacheDir,
     models: [
       { name: POLICY, role: 'policy', trainable },
@@ -113,10 +114,20 @@ function engineLog(warnings: RunWarnings, epoch: number): Log {
   };
 }
 
-function checkRenderer({ rendererName }: LearnerOptions, { family }: PromptFolder): void {
+/** The folder with a template that lets the policy reason, or does not, where the run says so. */
+function withThinking(folder: PromptFolder, { thinking }: LearnerOptions): PromptFolder {
+  if (thinking === undefined) return folder;
+  try {
+    return { ...folder, chat: folder.chat.thinking(thinking) };
+  } catch (cause) {
+    throw new Misconfigured(`model.thinking: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function checkRenderer({ rendererName }: LearnerOptions, { family, chat }: PromptFolder): void {
   if (rendererName === undefined) return;
   try {
-    checkRendererName(rendererName, family.shape.modelType);
+    checkRendererName(rendererName, family.shape.modelType, chat);
   } catch (cause) {
     throw new Misconfigured((cause as Error).message, { cause });
   }

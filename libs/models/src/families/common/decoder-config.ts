@@ -1,5 +1,10 @@
 import type { ConfigReader } from '../../config-reader';
 import type { LinearSpec, ParameterSpec } from '../base';
+import {
+  linearAttentionLinears,
+  linearAttentionParameters,
+  type LinearAttentionConfig,
+} from './linear-attention';
 import { mixtureLinears, type MixtureConfig } from './mixture';
 import { linearParameters, residual } from './parameters';
 import type { RopeScaling } from './rope-scaling';
@@ -9,8 +14,8 @@ export interface RopeConfig {
   /** `rope_theta` */
   theta: number;
   /**
-   * `mrope_section`: how many of the headDim/2 frequencies turn with time, height and width; null where all turn with one
-   * position
+   * `mrope_section`: how many of the frequencies, one for each two numbers that turn, go with time, height and width; null where
+   * all go with one position
    */
   sections: readonly [number, number, number] | null;
   /** whether the axes take turns (Qwen3-VL) or follow each other (Qwen2-VL) */
@@ -43,6 +48,24 @@ export interface DecoderConfig {
   maxPositions: number;
   /** the layers whose feed-forward network is a mixture of experts, where there are any */
   mixture?: MixtureConfig;
+  /** the layers whose attention is linear, where there are any */
+  linearAttention?: LinearAttentionConfig;
+  /** numbers of each head that turn with the position, the first ones; default: all */
+  rotaryDim?: number;
+  /** whether queries have a gate next to them, a sigmoid of which multiplies what attention gives (arXiv:2505.06708) */
+  outputGate?: boolean;
+  /** whether what the weights of norms add to is 1 (Qwen3.5), not 0 */
+  normsAddToOne?: boolean;
+}
+
+/** Numbers of each head that turn with the position. */
+export function rotaryDimOf({ rotaryDim, headDim }: DecoderConfig): number {
+  return rotaryDim ?? headDim;
+}
+
+/** Whether a layer has softmax attention, and so keys and values to remember. */
+export function hasKeys({ linearAttention }: DecoderConfig, layer: number): boolean {
+  return linearAttention?.layers.has(layer) !== true;
 }
 
 /** What a configuration may leave out; what has no default here must be given. */
@@ -104,14 +127,20 @@ export function parseDecoder(
 }
 
 /**
- * `mrope_section` of a rope section: how many of the headDim/2 frequencies turn with time, height and width.
+ * `mrope_section` of a rope section: how many of the frequencies, one for each two of `rotaryDim` numbers, turn with time, height and
+ * width.
+ * @param size what `rotaryDim` is, for messages
  * @throws ModelError when they do not add up.
  */
-export function mropeSections(rope: ConfigReader, headDim: number): [number, number, number] {
+export function mropeSections(
+  rope: ConfigReader,
+  rotaryDim: number,
+  size = 'head_dim',
+): [number, number, number] {
   const sections = rope.integers('mrope_section');
-  const pairs = headDim / 2;
+  const pairs = rotaryDim / 2;
   if (sections.length !== 3 || sections[0] + sections[1] + sections[2] !== pairs) {
-    throw rope.error('mrope_section', `three integers that add up to head_dim / 2 = ${pairs}`);
+    throw rope.error('mrope_section', `three integers that add up to ${size} / 2 = ${pairs}`);
   }
   return sections as [number, number, number];
 }
@@ -122,6 +151,11 @@ export function decoderLayer({ prefix }: DecoderConfig, layer: number): string {
 
 function layersOf(text: DecoderConfig): string[] {
   return Array.from({ length: text.layers }, (_, layer) => decoderLayer(text, layer));
+}
+
+/** Outputs of the query projection: queries, and gates of equal number next to each head's. */
+export function queryOutputs({ heads, headDim, outputGate }: DecoderConfig): number {
+  return heads * headDim * (outputGate === true ? 2 : 1);
 }
 
 /** Every linear layer of the decoder but the output layer. */
@@ -139,11 +173,16 @@ export function decoderLinears(text: DecoderConfig): LinearSpec[] {
     linear(`${name}.up_proj`, hidden, wide, 'mlp'),
     residual(linear(`${name}.down_proj`, wide, hidden, 'mlp')),
   ];
-  return layersOf(text).flatMap((layer, index) => [
-    linear(`${layer}.self_attn.q_proj`, hidden, queries, 'attention'),
+  const attention = (layer: string): LinearSpec[] => [
+    linear(`${layer}.self_attn.q_proj`, hidden, queryOutputs(text), 'attention'),
     linear(`${layer}.self_attn.k_proj`, hidden, keys, 'attention'),
     linear(`${layer}.self_attn.v_proj`, hidden, keys, 'attention'),
     residual(linear(`${layer}.self_attn.o_proj`, queries, hidden, 'attention')),
+  ];
+  return layersOf(text).flatMap((layer, index) => [
+    ...(hasKeys(text, index)
+      ? attention(layer)
+      : linearAttentionLinears(text.linearAttention!, hidden, `${layer}.linear_attn`)),
     ...(text.mixture?.layers.has(index) === true
       ? mixtureLinears(text.mixture, hidden, `${layer}.mlp`)
       : feedForward(`${layer}.mlp`)),
@@ -155,8 +194,14 @@ export function decoderParameters(text: DecoderConfig): ParameterSpec[] {
   const scale = (name: string, size: number): ParameterSpec => ({
     name: `${name}.weight`,
     shape: [size],
-    initial: 'ones',
+    initial: text.normsAddToOne === true ? 'zeros' : 'ones',
   });
+  const attention = (layer: string, index: number): ParameterSpec[] => {
+    if (!hasKeys(text, index))
+      return linearAttentionParameters(text.linearAttention!, `${layer}.linear_attn`);
+    if (!text.qkNorm) return [];
+    return ['q_norm', 'k_norm'].map((norm) => scale(`${layer}.self_attn.${norm}`, text.headDim));
+  };
   const table = (name: string): ParameterSpec => ({
     name,
     shape: [text.vocabSize, text.hiddenSize],
@@ -168,12 +213,10 @@ export function decoderParameters(text: DecoderConfig): ParameterSpec[] {
   return [
     table(input),
     ...linearParameters(decoderLinears(text), hasBias),
-    ...layersOf(text).flatMap((layer) => [
+    ...layersOf(text).flatMap((layer, index) => [
       scale(`${layer}.input_layernorm`, text.hiddenSize),
       scale(`${layer}.post_attention_layernorm`, text.hiddenSize),
-      ...(text.qkNorm
-        ? [scale(`${layer}.self_attn.q_norm`, text.headDim), scale(`${layer}.self_attn.k_norm`, text.headDim)]
-        : []),
+      ...attention(layer, index),
     ]),
     scale(`${text.prefix}.norm`, text.hiddenSize),
     ...(text.outputWeight === input ? [] : [table(text.outputWeight)]),

@@ -1,7 +1,8 @@
 import { ops, type Value } from '@ui-rl/graph';
 import { gatedMlp } from '../../nn/gated-mlp';
 import type { LayerBuilder } from '../../nn/layer-builder';
-import { decoderLayer, type DecoderConfig } from './decoder-config';
+import { decoderLayer, hasKeys, queryOutputs, type DecoderConfig } from './decoder-config';
+import { linearAttention, valueSize, type Recurrence } from './linear-attention';
 import { mixtureOfExperts } from './mixture';
 import type { VisionFeatures } from './model';
 
@@ -19,7 +20,7 @@ export type Attention = (layer: number, projections: Projections) => Value;
 export interface TextInputs {
   /** int64 [B, T] */
   tokenIds: Value;
-  /** [B, T, headDim / 2] */
+  /** [B, T, rotaryDim / 2] */
   cos: Value;
   sin: Value;
   images?: ImageRows;
@@ -37,6 +38,8 @@ export interface ImageRows {
 /** How the decoder is run. */
 export interface TextRun {
   attention: Attention;
+  /** how states of linear attention go through the rows, where there are such layers */
+  recurrence?: Recurrence | undefined;
   /** keeps the positions that are needed after the last layer's attention: [B·T, x] → [M, x] */
   select: (x: Value) => Value;
 }
@@ -56,32 +59,56 @@ function embed(build: LayerBuilder, text: DecoderConfig, { tokenIds, images }: T
   return ops.add(kept, lookUp(images.features.features, images.rows));
 }
 
+/** Root-mean-square norm `name` of the decoder. */
+function textNorm(build: LayerBuilder, text: DecoderConfig, x: Value, name: string, size: number): Value {
+  if (text.normsAddToOne !== true) return build.rmsNorm(x, name, size, text.normEps);
+  return ops.rmsNorm(x, ops.add(build.weight(`${name}.weight`, [size]), 1), text.normEps);
+}
+
+/** Projections of one layer, and the gate [B·T, heads · headDim] of what attention makes of them. */
+interface GatedProjections extends Projections {
+  gate: Value | undefined;
+}
+
 function project(
   build: LayerBuilder,
   text: DecoderConfig,
   x: Value,
   name: string,
   inputs: TextInputs,
-): Projections {
+): GatedProjections {
   const { hiddenSize: inFeatures, headDim, qkvBias: bias } = text;
   const [rows] = x.shape;
   const byToken = (value: Value, heads: number): Value =>
     ops.reshape(value, [...inputs.tokenIds.shape, heads * headDim]);
-  const linear = (projection: string, heads: number): Value =>
-    build.linear(x, `${name}.${projection}`, { inFeatures, outFeatures: heads * headDim, bias });
-  const rotated = (projection: string, norm: string, heads: number): Value => {
-    let projected = linear(projection, heads);
-    if (text.qkNorm) {
-      const byHead = ops.reshape(projected, [rows, heads, headDim]);
-      projected = build.rmsNorm(byHead, `${name}.${norm}`, headDim, text.normEps);
-    }
-    return ops.rotary(byToken(projected, heads), inputs.cos, inputs.sin, heads);
+  const linear = (projection: string, outFeatures: number): Value =>
+    build.linear(x, `${name}.${projection}`, { inFeatures, outFeatures, bias });
+  const rotated = (projected: Value, norm: string, heads: number): Value => {
+    const byHead = (): Value => ops.reshape(projected, [rows, heads, headDim]);
+    const normed = text.qkNorm ? textNorm(build, text, byHead(), `${name}.${norm}`, headDim) : projected;
+    return ops.rotary(byToken(normed, heads), inputs.cos, inputs.sin, heads);
   };
+  const { queries, gate } = ungated(text, linear('q_proj', queryOutputs(text)));
   return {
-    q: rotated('q_proj', 'q_norm', text.heads),
-    k: rotated('k_proj', 'k_norm', text.kvHeads),
-    v: byToken(linear('v_proj', text.kvHeads), text.kvHeads),
+    q: rotated(queries, 'q_norm', text.heads),
+    k: rotated(linear('k_proj', text.kvHeads * headDim), 'k_norm', text.kvHeads),
+    v: byToken(linear('v_proj', text.kvHeads * headDim), text.kvHeads),
+    gate,
   };
+}
+
+/** Queries [R, heads · headDim], apart from the gates that stand next to those of each head. */
+function ungated(
+  { heads, headDim, outputGate }: DecoderConfig,
+  projected: Value,
+): { queries: Value; gate: Value | undefined } {
+  if (outputGate !== true) return { queries: projected, gate: undefined };
+  const [rows] = projected.shape;
+  const byHead = ops.reshape(projected, [rows, heads, 2 * headDim]);
+  const [queries, gate] = ops
+    .split(byHead, [headDim, headDim], 2)
+    .map((half) => ops.reshape(half, [rows, heads * headDim]));
+  return { queries, gate };
 }
 
 /** The feed-forward network of a layer, dense or a mixture of experts. */
@@ -91,6 +118,47 @@ function feedForward(build: LayerBuilder, text: DecoderConfig, x: Value, layer: 
   return gatedMlp(build, x, name, { inFeatures: hiddenSize, width, outFeatures: hiddenSize });
 }
 
+/** What attention gives, [B·T, inFeatures], and the projection that it goes through. */
+interface Mixed {
+  value: Value;
+  projection: string;
+  inFeatures: number;
+  bias: boolean;
+}
+
+function softmaxAttention(
+  build: LayerBuilder,
+  text: DecoderConfig,
+  x: Value,
+  layer: number,
+  inputs: TextInputs,
+  attention: Attention,
+): Mixed {
+  const name = `${decoderLayer(text, layer)}.self_attn`;
+  const value = build.graph.scope('self_attn', () => {
+    const { gate, ...projections } = project(build, text, x, name, inputs);
+    const context = ops.flattenRows(attention(layer, projections));
+    return gate === undefined ? context : ops.mul(context, ops.sigmoid(gate));
+  });
+  const inFeatures = text.heads * text.headDim;
+  return { value, projection: `${name}.o_proj`, inFeatures, bias: text.outputBias };
+}
+
+function stateAttention(
+  build: LayerBuilder,
+  text: DecoderConfig,
+  x: Value,
+  layer: number,
+  inputs: TextInputs,
+  recurrence: Recurrence,
+): Mixed {
+  const config = text.linearAttention!;
+  const name = `${decoderLayer(text, layer)}.linear_attn`;
+  const run = { layer, name, rows: inputs.tokenIds.shape, recurrence, normEps: text.normEps };
+  const value = build.graph.scope('linear_attn', () => linearAttention(build, config, x, run));
+  return { value, projection: `${name}.out_proj`, inFeatures: valueSize(config), bias: false };
+}
+
 /** One decoder layer; `select` drops positions as soon as attention no longer needs them. */
 function buildLayer(
   build: LayerBuilder,
@@ -98,25 +166,17 @@ function buildLayer(
   x: Value,
   layer: number,
   inputs: TextInputs,
-  attention: Attention,
-  select: (x: Value) => Value,
+  { attention, recurrence, select }: TextRun,
 ): Value {
   const name = decoderLayer(text, layer);
   return build.graph.scope(`layers.${layer}`, () => {
-    const normed = build.rmsNorm(x, `${name}.input_layernorm`, text.hiddenSize, text.normEps);
-    const context = build.graph.scope('self_attn', () =>
-      attention(layer, project(build, text, normed, `${name}.self_attn`, inputs)),
-    );
-    const size = {
-      inFeatures: text.heads * text.headDim,
-      outFeatures: text.hiddenSize,
-      bias: text.outputBias,
-    };
-    const attended = ops.add(
-      select(x),
-      build.linear(select(ops.flattenRows(context)), `${name}.self_attn.o_proj`, size),
-    );
-    const second = build.rmsNorm(attended, `${name}.post_attention_layernorm`, text.hiddenSize, text.normEps);
+    const normed = textNorm(build, text, x, `${name}.input_layernorm`, text.hiddenSize);
+    const { value, projection, ...size } = hasKeys(text, layer)
+      ? softmaxAttention(build, text, normed, layer, inputs, attention)
+      : stateAttention(build, text, normed, layer, inputs, recurrence!);
+    const outFeatures = text.hiddenSize;
+    const attended = ops.add(select(x), build.linear(select(value), projection, { ...size, outFeatures }));
+    const second = textNorm(build, text, attended, `${name}.post_attention_layernorm`, text.hiddenSize);
     return ops.add(
       attended,
       build.graph.scope('mlp', () => feedForward(build, text, second, layer, `${name}.mlp`)),
@@ -137,14 +197,14 @@ export function buildDecoder(
     for (let layer = 0; layer < text.layers; layer++) {
       const isLast = layer === text.layers - 1;
       const early = isLast && deepstack[layer] === undefined;
-      x = buildLayer(build, text, x, layer, inputs, run.attention, early ? run.select : (value) => value);
+      x = buildLayer(build, text, x, layer, inputs, early ? run : { ...run, select: (value) => value });
       if (deepstack[layer] !== undefined && inputs.images !== undefined) {
         x = ops.add(x, lookUp(deepstack[layer], inputs.images.rows));
       }
       if (isLast && !early) x = run.select(x);
       build.graph.cut(x);
     }
-    return build.rmsNorm(x, `${text.prefix}.norm`, text.hiddenSize, text.normEps);
+    return textNorm(build, text, x, `${text.prefix}.norm`, text.hiddenSize);
   });
 }
 

@@ -11,7 +11,8 @@ import { decoderLinears, decoderParameters } from './decoder-config';
 import { decodeFeeds, firstRowsOf, prefillFeeds, trainerFeeds } from './feeds';
 import { buildCritic, buildSampler, buildTrainer, buildVision } from './forward';
 import type { ImagePrompt, VisionLanguageModel } from './model';
-import { featurePorts } from './ports';
+import { featurePorts, kvLayers } from './ports';
+import { statePorts } from './recurrence';
 import { ropeDelta } from './positions';
 
 function shapeOf({ modelType, text, vision, imageTokenId }: VisionLanguageModel): ModelShape {
@@ -22,8 +23,10 @@ function shapeOf({ modelType, text, vision, imageTokenId }: VisionLanguageModel)
     vocabSize,
     hiddenSize,
     layers,
+    kvLayers: kvLayers(text).length,
     kvHeads,
     headDim,
+    stateSize: statePorts(text).reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0),
     maxPositions,
     imageTokenId,
     patchSize,

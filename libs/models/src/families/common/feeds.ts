@@ -11,6 +11,8 @@ import type {
   TrainerFeedOptions,
   TrainerRow,
 } from '../base';
+import { rotaryDimOf } from './decoder-config';
+import { LINEAR_ATTENTION_STEP } from './linear-attention';
 import type { VisionLanguageModel } from './model';
 import { copyHalves } from './patch-feeds';
 import { textRopeTables } from './positions';
@@ -51,24 +53,25 @@ function textFeeds(
   rows: readonly (ReadPart & { images: readonly ImageGeometry[] })[],
   T: number,
 ): Feeds {
-  const { headDim, rope } = model.text;
+  const { rope } = model.text;
+  const width = rotaryDimOf(model.text);
   const B = rows.length;
   const ids = new BigInt64Array(B * T);
-  const cos = new Float32Array((B * T * headDim) / 2);
-  const sin = new Float32Array((B * T * headDim) / 2);
+  const cos = new Float32Array((B * T * width) / 2);
+  const sin = new Float32Array((B * T * width) / 2);
   rows.forEach((row, b) => {
     const { tokenIds, images } = row;
     const from = readFrom(row);
     for (let t = 0; t < readLength(row); t++) ids[b * T + t] = BigInt(tokenIds[from + t]);
     const positions = readPositions(model.positions(tokenIds, images), row);
-    const tables = textRopeTables(positions, headDim, rope);
-    copyHalves(tables.cos, headDim, cos, b * T);
-    copyHalves(tables.sin, headDim, sin, b * T);
+    const tables = textRopeTables(positions, width, rope);
+    copyHalves(tables.cos, width, cos, b * T);
+    copyHalves(tables.sin, width, sin, b * T);
   });
   return {
     token_ids: tensor('int64', ids, [B, T]),
-    text_cos: tensor('float32', cos, [B, T, headDim / 2]),
-    text_sin: tensor('float32', sin, [B, T, headDim / 2]),
+    text_cos: tensor('float32', cos, [B, T, width / 2]),
+    text_sin: tensor('float32', sin, [B, T, width / 2]),
   };
 }
 
@@ -108,6 +111,23 @@ function cacheBias(rows: readonly Pick<PromptRow, 'cached'>[], capacity: number)
   return tensor('float32', bias, [rows.length, 1, 1, capacity]);
 }
 
+/** Where the tokens of right-padded rows end, for states that are to be those behind the last one. */
+function paddingFeeds(model: VisionLanguageModel, rows: readonly ReadPart[], T: number): Feeds {
+  const { linearAttention } = model.text;
+  if (linearAttention === undefined) return {};
+  const B = rows.length;
+  const remembered = linearAttention.kernel - 1;
+  const mask = new Float32Array(B * T);
+  rows.forEach((row, b) => mask.fill(1, b * T, b * T + readLength(row)));
+  const last = rows.flatMap((row, b) =>
+    Array.from({ length: remembered }, (_, i) => BigInt(b * (T + remembered) + readLength(row) + i)),
+  );
+  return {
+    token_mask: tensor('float32', mask, [B, T]),
+    last_tokens: tensor('int64', BigInt64Array.from(last), [B, remembered]),
+  };
+}
+
 /** Feeds of the sampler for prompts, see `Family.prefillFeeds`. */
 export function prefillFeeds(
   model: VisionLanguageModel,
@@ -122,6 +142,7 @@ export function prefillFeeds(
   const last = BigInt64Array.from(rows, (row, b) => BigInt(b * T + readLength(row) - 1));
   return {
     ...textFeeds(model, rows, T),
+    ...paddingFeeds(model, rows, T),
     last_rows: tensor('int64', last),
     inverse_temperature: tensor('float32', Float32Array.from(rows, inverseTemperature)),
     ...(featureRows === null ? {} : imageFeeds(model, rows, T, featureRows)),
@@ -131,14 +152,15 @@ export function prefillFeeds(
 
 /** Feeds of the sampler for one more token per row, over caches with room for `capacity` tokens. */
 export function decodeFeeds(model: VisionLanguageModel, rows: readonly DecodeRow[], capacity: number): Feeds {
-  const { headDim, rope } = model.text;
+  const { rope } = model.text;
+  const width = rotaryDimOf(model.text);
   const B = rows.length;
   const positions = Int32Array.from({ length: 3 * B }, (_, i) => rows[i % B].position);
-  const tables = textRopeTables(positions, headDim, rope);
+  const tables = textRopeTables(positions, width, rope);
   const half = (table: Float32Array): Tensor => {
-    const out = new Float32Array((B * headDim) / 2);
-    copyHalves(table, headDim, out, 0);
-    return tensor('float32', out, [B, 1, headDim / 2]);
+    const out = new Float32Array((B * width) / 2);
+    copyHalves(table, width, out, 0);
+    return tensor('float32', out, [B, 1, width / 2]);
   };
   return {
     token_ids: tensor(
@@ -155,6 +177,12 @@ export function decodeFeeds(model: VisionLanguageModel, rows: readonly DecodeRow
     inverse_temperature: tensor('float32', Float32Array.from(rows, inverseTemperature)),
     past_bias: cacheBias(rows, capacity),
   };
+}
+
+function leastCommonMultiple(a: number, b: number): number {
+  let multiple = b;
+  while (multiple % a !== 0) multiple += b;
+  return multiple;
 }
 
 function selectPositions(rows: readonly TrainerRow[]): TrainerBatch['selected'] {
@@ -209,10 +237,12 @@ export function trainerFeeds(
   images: readonly ImageInput[],
   { images: kind, padTo = 1, memory }: TrainerFeedOptions,
 ): TrainerBatch {
+  const step =
+    model.text.linearAttention === undefined ? padTo : leastCommonMultiple(padTo, LINEAR_ATTENTION_STEP);
   const selected = selectPositions(rows);
   if (selected.length === 0) throw new ModelError('bad-input', 'no position of the batch is selected');
   const longest = Math.max(...rows.map(({ tokenIds }) => tokenIds.length));
-  const T = Math.ceil(longest / padTo) * padTo;
+  const T = Math.ceil(longest / step) * step;
   const featureRows = kind === 'none' ? images.map(() => 0) : model.vision.inputs.featureRows(images);
   const placed = placeImages(rows, images, firstRowsOf(featureRows));
   const inverse = rows.map(inverseTemperature);

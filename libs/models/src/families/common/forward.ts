@@ -19,9 +19,11 @@ import type {
   VisionOptions,
 } from '../base';
 import { buildDecoder, buildLogits, type Attention, type ImageRows, type TextInputs } from './decoder';
-import type { DecoderConfig } from './decoder-config';
+import { rotaryDimOf, type DecoderConfig } from './decoder-config';
 import { mayBeCut, whole } from './distribution';
-import { featurePorts, kvPorts } from './ports';
+import { LINEAR_ATTENTION_STEP, wholeRecurrence } from './linear-attention';
+import { featurePorts, kvLayers, kvPorts } from './ports';
+import { passRecurrence, statePorts } from './recurrence';
 import { declareFeatures, type VisionFeatures, type VisionLanguageModel } from './model';
 import { buildValueHead } from './value-head';
 
@@ -37,20 +39,26 @@ export function buildVision(
   return { graph, features: all, parameterInputs: parameters.inputs };
 }
 
-function declareImageRows(graph: Graph, features: VisionFeatures): ImageRows {
+function declareImageRows(graph: Graph, features: VisionFeatures, length = 'T'): ImageRows {
   return {
     features,
-    textMask: graph.input('text_mask', 'float32', ['B', 'T']),
-    rows: graph.input('image_rows', 'int64', ['B', 'T']),
+    textMask: graph.input('text_mask', 'float32', ['B', length]),
+    rows: graph.input('image_rows', 'int64', ['B', length]),
   };
 }
 
-function declareText(graph: Graph, { headDim }: DecoderConfig, length: number | string = 'T'): TextInputs {
+function declareText(graph: Graph, text: DecoderConfig, length: number | string): TextInputs {
+  const pairs = rotaryDimOf(text) / 2;
   return {
     tokenIds: graph.input('token_ids', 'int64', ['B', length]),
-    cos: graph.input('text_cos', 'float32', ['B', length, headDim / 2]),
-    sin: graph.input('text_sin', 'float32', ['B', length, headDim / 2]),
+    cos: graph.input('text_cos', 'float32', ['B', length, pairs]),
+    sin: graph.input('text_sin', 'float32', ['B', length, pairs]),
   };
+}
+
+/** Tokens of a row of the trainer. */
+function wholeLength({ linearAttention }: DecoderConfig): string {
+  return linearAttention === undefined ? 'T' : `${LINEAR_ATTENTION_STEP}*chunks`;
 }
 
 /** Keeps some rows: [B·T, x] and int64 [M] → [M, x]. */
@@ -64,8 +72,13 @@ function byHead(x: Value, { kvHeads, headDim }: DecoderConfig): Value {
 }
 
 /** Attention within prompts. */
-function promptAttention({ graph, attention }: LayerBuilder, text: DecoderConfig): Attention {
-  const bias = attention === 'blocks' ? 'causal blocks' : causalBias(graph, text.heads / text.kvHeads);
+function promptAttention(
+  { graph, attention }: LayerBuilder,
+  text: DecoderConfig,
+  length: number | string = 'T',
+): Attention {
+  const bias =
+    attention === 'blocks' ? 'causal blocks' : causalBias(graph, text.heads / text.kvHeads, length);
   return (_, { q, k, v }) => groupedAttention(q, k, v, bias, text);
 }
 
@@ -123,12 +136,14 @@ export function buildSampler(
     graph.output(value.added, byHead(projections.v, text));
     return within(layer, projections);
   };
-  const logits = buildLogits(build, text, buildDecoder(build, text, inputs, { attention, select }));
+  const recurrence = text.linearAttention && passRecurrence(graph, text.linearAttention, pass);
+  const hidden = buildDecoder(build, text, inputs, { attention, recurrence, select });
+  const logits = buildLogits(build, text, hidden);
   graph.output('logits', logits);
   const inverse = graph.input('inverse_temperature', 'float32', ['B']);
   graph.output('probabilities', ops.softmax(ops.mul(logits, ops.unsqueeze(inverse, [1])), 1));
-  const kv = Array.from({ length: text.layers }, (_, layer) => kvPorts(layer));
-  return { graph, logits, kv, parameterInputs: parameters.inputs };
+  const kv = kvLayers(text).map(kvPorts);
+  return { graph, logits, kv, states: statePorts(text), parameterInputs: parameters.inputs };
 }
 
 function trainerImages(
@@ -137,13 +152,14 @@ function trainerImages(
   images: TrainerOptions['images'],
 ): ImageRows | undefined {
   const { graph } = build;
+  const length = wholeLength(model.text);
   switch (images) {
     case 'none':
       return undefined;
     case 'features':
-      return declareImageRows(graph, declareFeatures(graph, featurePorts(model)));
+      return declareImageRows(graph, declareFeatures(graph, featurePorts(model)), length);
     case 'patches':
-      return declareImageRows(graph, model.vision.build(build));
+      return declareImageRows(graph, model.vision.build(build), length);
     default:
       throw new ModelError(
         'bad-input',
@@ -161,10 +177,12 @@ function buildWholeRows(
   const { text } = model;
   const build = new LayerBuilder(graph, parameters, { dropout, attention: kind });
   const imageRows = trainerImages(build, model, images);
-  const inputs: TextInputs = { ...declareText(graph, text), images: imageRows };
+  const length = wholeLength(text);
+  const inputs: TextInputs = { ...declareText(graph, text, length), images: imageRows };
   const select = pickRows(graph.input('selected_rows', 'int64', ['M']));
-  const attention = promptAttention(build, text);
-  return { build, hidden: buildDecoder(build, text, inputs, { attention, select }) };
+  const attention = promptAttention(build, text, length);
+  const recurrence = text.linearAttention && wholeRecurrence(text.linearAttention);
+  return { build, hidden: buildDecoder(build, text, inputs, { attention, recurrence, select }) };
 }
 
 /** The whole forward pass over B right-padded rows; log-probabilities of M chosen tokens. */

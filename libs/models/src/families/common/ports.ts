@@ -1,4 +1,5 @@
 import type { FeaturePort, KvPorts } from '../base';
+import { hasKeys, type DecoderConfig } from './decoder-config';
 import type { VisionLanguageModel } from './model';
 
 /** What images become between the vision tower and the decoder: their features, then what further layers add of them. */
@@ -7,7 +8,12 @@ export function featurePorts({ text, vision }: Pick<VisionLanguageModel, 'text' 
   return ['image_features', ...names].map((name) => ({ name, width: text.hiddenSize }));
 }
 
-/** The caches of a decoder layer. */
+/** The decoder's layers that have keys and values. */
+export function kvLayers(text: DecoderConfig): number[] {
+  return Array.from({ length: text.layers }, (_, layer) => layer).filter((layer) => hasKeys(text, layer));
+}
+
+/** The caches of such a layer. */
 export function kvPorts(layer: number): KvPorts {
   return {
     key: { past: `past_key.${layer}`, added: `new_key.${layer}` },

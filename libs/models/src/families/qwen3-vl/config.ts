@@ -26,7 +26,11 @@ export interface Qwen3VlConfig {
   imageTokenId: number;
 }
 
-function parseVision(reader: ConfigReader): Qwen3VisionConfig {
+/** Reads the vision tower of Qwen3-VL, or one like it without deepstack. */
+export function parseQwen3Vision(
+  reader: ConfigReader,
+  deepstack: (reader: ConfigReader) => number[] = (own) => own.integers('deepstack_visual_indexes'),
+): Qwen3VisionConfig {
   const hiddenSize = reader.integer('hidden_size');
   const heads = reader.integer('num_heads');
   const depth = reader.layers('depth');
@@ -35,7 +39,7 @@ function parseVision(reader: ConfigReader): Qwen3VisionConfig {
   const positions = reader.integer('num_position_embeddings');
   if (!Number.isInteger(Math.sqrt(positions)))
     throw reader.error('num_position_embeddings', 'a square number');
-  const deepstackIndexes = reader.integers('deepstack_visual_indexes');
+  const deepstackIndexes = deepstack(reader);
   if (deepstackIndexes.some((index, i) => index >= depth || (i > 0 && index <= deepstackIndexes[i - 1]))) {
     throw reader.error('deepstack_visual_indexes', `increasing layer numbers below depth = ${depth}`);
   }
@@ -100,7 +104,7 @@ function parseText(top: ConfigReader, reader: ConfigReader, variant: TextVariant
  */
 export function parseQwen3VlConfig(json: unknown, file: string, variant = dense): Qwen3VlConfig {
   const reader = ConfigReader.of(json, file);
-  const vision = parseVision(reader.section('vision_config'));
+  const vision = parseQwen3Vision(reader.section('vision_config'));
   const textReader = reader.section('text_config');
   const text = parseText(reader, textReader, variant);
   if (vision.outHiddenSize !== text.hiddenSize) {

@@ -1,0 +1,172 @@
+import { ops, type Value } from '@ui-rl/graph';
+import { chunkedDelta, DELTA_CHUNK } from '../../nn/gated-delta';
+import type { LayerBuilder } from '../../nn/layer-builder';
+import type { LinearSpec, ParameterSpec } from '../base';
+import { residual } from './parameters';
+
+/** Added to the squares of queries and keys that are made as long as 1. */
+const normEps = 1e-6;
+
+/** The layers of a decoder whose attention is a gated delta rule (arXiv:2412.06464) behind a causal convolution. */
+export interface LinearAttentionConfig {
+  /** all other layers have softmax attention */
+  layers: ReadonlySet<number>;
+  /** heads of queries and keys; a divisor of `heads`, each serves several of them */
+  keyHeads: number;
+  /** heads of values */
+  heads: number;
+  keyDim: number;
+  valueDim: number;
+  /** tokens that the convolution sees */
+  kernel: number;
+}
+
+/** Sequences of the trainer are padded to a multiple of so many tokens. */
+export const LINEAR_ATTENTION_STEP = DELTA_CHUNK;
+
+/** Channels of the convolution: queries, keys and values next to each other. */
+export function convolvedSize({ keyHeads, heads, keyDim, valueDim }: LinearAttentionConfig): number {
+  return 2 * keyHeads * keyDim + heads * valueDim;
+}
+
+/** Numbers of all value heads. */
+export function valueSize({ heads, valueDim }: LinearAttentionConfig): number {
+  return heads * valueDim;
+}
+
+/** The linear layers of one such layer's attention `name`. */
+export function linearAttentionLinears(
+  config: LinearAttentionConfig,
+  hiddenSize: number,
+  name: string,
+): LinearSpec[] {
+  const { heads } = config;
+  const into = (projection: string, outFeatures: number): LinearSpec => ({
+    name: `${name}.${projection}`,
+    inFeatures: hiddenSize,
+    outFeatures,
+    part: 'text',
+    group: 'attention',
+  });
+  const out = {
+    inFeatures: valueSize(config),
+    outFeatures: hiddenSize,
+    part: 'text',
+    group: 'attention',
+  } as const;
+  return [
+    into('in_proj_qkv', convolvedSize(config)),
+    into('in_proj_z', valueSize(config)),
+    into('in_proj_b', heads),
+    into('in_proj_a', heads),
+    residual({ name: `${name}.out_proj`, ...out }),
+  ];
+}
+
+/** Its weights besides those of linear layers. */
+export function linearAttentionParameters(config: LinearAttentionConfig, name: string): ParameterSpec[] {
+  const { heads, valueDim, kernel } = config;
+  return [
+    { name: `${name}.conv1d.weight`, shape: [convolvedSize(config), 1, kernel], initial: 'normal' },
+    { name: `${name}.A_log`, shape: [heads], initial: 'decays' },
+    { name: `${name}.dt_bias`, shape: [heads], initial: 'ones' },
+    { name: `${name}.norm.weight`, shape: [valueDim], initial: 'ones' },
+  ];
+}
+
+/** Operands of the delta rule, heads next to each other: see `DeltaInputs`. */
+export interface PackedDelta {
+  /** [B, T, keyHeads · dk] */
+  q: Value;
+  k: Value;
+  /** [B, T, heads · dv] */
+  v: Value;
+  /** [B, T, heads] */
+  decay: Value;
+  beta: Value;
+}
+
+/** How states go through a sequence. */
+export interface Recurrence {
+  /** silu of the causal convolution: x [B, T, C], weight [C, 1, kernel] → [B, T, C] */
+  convolve(layer: number, x: Value, weight: Value): Value;
+  /** → [B, T, heads · dv] */
+  recur(layer: number, inputs: PackedDelta): Value;
+}
+
+/** Σⱼ weight[:, j] · x shifted by j tokens, in operations that have derivatives; zeros stand before the first token. */
+function convolveWhole(x: Value, weight: Value): Value {
+  const [B, T, C] = x.shape;
+  const K = Number(weight.shape[2]);
+  const padded = ops.concat([ops.full(x.graph, [B, K - 1, C], 0), x], 1);
+  const taps = ops.split(ops.transpose(ops.reshape(weight, [C, K])), Array<number>(K).fill(1), 0);
+  const shifted = taps.map((tap, j) => ops.mul(ops.slice(padded, 1, j, `${T}+${j}`), tap));
+  return ops.silu(shifted.reduce((a, b) => ops.add(a, b)));
+}
+
+/** States of whole sequences, whose length is a multiple of {@link LINEAR_ATTENTION_STEP}. */
+export function wholeRecurrence({ keyHeads, heads, keyDim, valueDim }: LinearAttentionConfig): Recurrence {
+  return {
+    convolve: (_, x, weight) => convolveWhole(x, weight),
+    recur: (_, { q, k, v, decay, beta }) => {
+      const byHead = (x: Value, count: number, width: number): Value =>
+        ops.reshape(x, [x.shape[0], x.shape[1], count, width]);
+      const [queries, keys] = [q, k].map((x) => byHead(x, keyHeads, keyDim));
+      const answers = chunkedDelta({ q: queries, k: keys, v: byHead(v, heads, valueDim), decay, beta });
+      return ops.reshape(answers, v.shape);
+    },
+  };
+}
+
+/** What a layer's attention takes besides its input. */
+export interface LinearAttentionRun {
+  /** its number and the module that holds its weights */
+  layer: number;
+  name: string;
+  /** B and T */
+  rows: Value['shape'];
+  recurrence: Recurrence;
+  normEps: number;
+}
+
+/** Queries or keys of length `length` in each head. */
+function unit(x: Value, { keyHeads, keyDim }: LinearAttentionConfig, length: number): Value {
+  const scale = new Float32Array(keyDim).fill(length / Math.sqrt(keyDim));
+  const byHead = ops.reshape(x, [x.shape[0], x.shape[1], keyHeads, keyDim]);
+  const normed = ops.rmsNorm(byHead, x.graph.constant('float32', [keyDim], scale), normEps / keyDim);
+  return ops.reshape(normed, x.shape);
+}
+
+/**
+ * Attention by a state of fixed size: x [B·T, hidden] → what the output projection reads, [B·T, heads · dv].
+ */
+export function linearAttention(
+  build: LayerBuilder,
+  config: LinearAttentionConfig,
+  x: Value,
+  { layer, name, rows, recurrence, normEps: eps }: LinearAttentionRun,
+): Value {
+  const { keyHeads, heads, keyDim, valueDim, kernel } = config;
+  const [, inFeatures] = x.shape as [unknown, number];
+  const project = (projection: string, outFeatures: number): Value =>
+    build.linear(x, `${name}.${projection}`, { inFeatures, outFeatures, bias: false });
+  const byToken = (value: Value): Value => ops.reshape(value, [...rows, value.shape[1]]);
+  const channels = convolvedSize(config);
+  const weight = build.weight(`${name}.conv1d.weight`, [channels, 1, kernel]);
+  const mixed = recurrence.convolve(layer, byToken(project('in_proj_qkv', channels)), weight);
+  const keys = keyHeads * keyDim;
+  const [q, k, v] = ops.split(mixed, [keys, keys, valueSize(config)], 2);
+  const rate = ops.exp(build.weight(`${name}.A_log`, [heads]));
+  const shifted = ops.add(project('in_proj_a', heads), build.weight(`${name}.dt_bias`, [heads]));
+  const answers = recurrence.recur(layer, {
+    q: unit(q, config, keyDim ** -0.5),
+    k: unit(k, config, 1),
+    v,
+    decay: byToken(ops.neg(ops.mul(ops.softplus(shifted), rate))),
+    beta: byToken(ops.sigmoid(project('in_proj_b', heads))),
+  });
+  const byHead = ops.reshape(answers, [-1, valueDim]);
+  const normed = build.rmsNorm(byHead, `${name}.norm`, valueDim, eps);
+  const gate = ops.silu(project('in_proj_z', valueSize(config)));
+  return ops.mul(ops.reshape(normed, gate.shape), gate);
+}

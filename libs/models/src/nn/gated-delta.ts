@@ -1,0 +1,180 @@
+import { ops, vectorJacobianProducts, type Graph, type Rule, type Value } from '@ui-rl/graph';
+import { unitLowerInverse } from './unit-lower-inverse';
+
+/** Tokens of a chunk: sequences that are read in chunks have a multiple of so many. */
+export const DELTA_CHUNK = 64;
+const excluded = -1e9;
+
+/** What the gated delta rule reads of T tokens; `heads` of the keys divide those of the values, as each serves several of them. */
+export interface DeltaInputs {
+  /** [B, T, keyHeads, dk] queries and keys of length 1, the queries multiplied by 1/√dk */
+  q: Value;
+  k: Value;
+  /** [B, T, heads, dv] */
+  v: Value;
+  /** [B, T, heads] logarithm of what is left of the state at each token, at most 0 */
+  decay: Value;
+  /** [B, T, heads] how much of the state's value under the key is replaced, 0 to 1 */
+  beta: Value;
+}
+
+/**
+ * The gated delta rule (arXiv:2412.06464, equation 10): with a state S [dk, dv] of each head,
+ * S ← exp(decay)·S, S ← S + k·(beta·(v - Sᵀk))ᵀ, output Sᵀq. In chunks of {@link DELTA_CHUNK} tokens (section 3.3): all that
+ * stays within a chunk is computed for all chunks at once, and a loop carries the state from one to the next.
+ * @returns [B, T, heads, dv]; the state is zero before the first token
+ */
+export function chunkedDelta({ q, k, v, decay, beta }: DeltaInputs): Value {
+  const { graph } = v;
+  const [B, T, heads, dv] = v.shape;
+  return graph.scope('delta_rule', () => {
+    const served = (heads as number) / (q.shape[2] as number);
+    const [queries, keys] = [q, k].map((x) => inChunks(ops.repeatInterleave(x, served, 2)));
+    const values = inChunks(v);
+    const [decays, weights] = [decay, beta].map((x) => inChunks(ops.unsqueeze(x, [3])));
+    const run = scan(withinChunks(queries, keys, values, decays, weights));
+    return ops.reshape(ops.transpose(run, [1, 0, 3, 2, 4]), [B, T, heads, dv]);
+  });
+}
+
+/** [B, T, heads, d] → [n, B, heads, C, d] */
+function inChunks(x: Value): Value {
+  const [B, , heads, d] = x.shape;
+  return ops.transpose(ops.reshape(x, [B, -1, DELTA_CHUNK, heads, d]), [1, 0, 3, 2, 4]);
+}
+
+/** What the loop reads of each chunk, [n, B, heads, …] each. */
+interface Chunks {
+  /** [.., C, dv] what each token would write into an empty state */
+  writes: Value;
+  /** [.., C, dk] by what the state before the chunk is read where tokens write */
+  erasers: Value;
+  /** [.., C, dk] by what it is read where they answer */
+  readers: Value;
+  /** [.., C, dk] under which they write into the state behind the chunk */
+  keys: Value;
+  /** [.., C, C] what each token reads of those before it and of itself */
+  scores: Value;
+  /** [.., 1, 1] what is left of the state */
+  left: Value;
+}
+
+/** A constant [C, C] whose entry at row i, column j is `entry(i, j)`. */
+function square(graph: Graph, entry: (row: number, column: number) => number): Value {
+  const C = DELTA_CHUNK;
+  const data = Float32Array.from({ length: C * C }, (_, at) => entry(Math.floor(at / C), at % C));
+  return graph.constant('float32', [C, C], data);
+}
+
+function memoized(graph: Graph, key: string, build: () => Value): Value {
+  const known = graph.memo.get(key) ?? build();
+  graph.memo.set(key, known);
+  return known;
+}
+
+function withinChunks(q: Value, k: Value, v: Value, decay: Value, beta: Value): Chunks {
+  const { graph } = q;
+  const C = DELTA_CHUNK;
+  const upToHere = memoized(graph, 'delta:sum', () => square(graph, (i, j) => Number(j <= i)));
+  const laterOnes = memoized(graph, 'delta:later', () => square(graph, (i, j) => (j > i ? excluded : 0)));
+  const before = memoized(graph, 'delta:before', () => square(graph, (i, j) => Number(j < i)));
+  // [.., C, 1]: the logarithm of what is left at each token of what was there when the chunk began.
+  const total = ops.matmul(upToHere, decay);
+  const asRow = ops.reshape(total, [...total.shape.slice(0, -2), 1, C]);
+  const between = ops.exp(ops.add(ops.sub(total, asRow), laterOnes));
+  const last = ops.slice(total, 3, C - 1, C);
+  const weighted = ops.mul(k, beta);
+  const overlaps = ops.mul(ops.mul(ops.matmul(weighted, k, { transB: true }), between), before);
+  const solved = unitLowerInverse(overlaps, C);
+  const leftHere = ops.exp(total);
+  return {
+    writes: ops.matmul(solved, ops.mul(v, beta)),
+    erasers: ops.matmul(solved, ops.mul(weighted, leftHere)),
+    readers: ops.mul(q, leftHere),
+    keys: ops.mul(k, ops.exp(ops.sub(last, total))),
+    scores: ops.mul(ops.matmul(q, k, { transB: true }), between),
+    left: ops.exp(last),
+  };
+}
+
+const NAMES = ['writes', 'erasers', 'readers', 'keys', 'scores', 'left'] as const;
+
+/** One chunk in the body of a loop, [B, heads, …]. */
+function pick(x: Value, index: Value): Value {
+  return ops.reshape(ops.gather(x, index, 0), x.shape.slice(1));
+}
+
+/** What a chunk answers, [B, heads, C, dv], and the state behind it. */
+function step(chunk: Chunks, state: Value): { answers: Value; next: Value } {
+  const written = ops.sub(chunk.writes, ops.matmul(chunk.erasers, state));
+  const answers = ops.add(ops.matmul(chunk.readers, state), ops.matmul(chunk.scores, written));
+  const next = ops.add(ops.mul(state, chunk.left), ops.matmul(chunk.keys, written, { transA: true }));
+  return { answers, next };
+}
+
+/** Values in the order of {@link NAMES}. */
+function chunksOf(values: readonly Value[]): Chunks {
+  const entries = NAMES.map((name, i) => [name, values[i]] as const);
+  return Object.fromEntries(entries) as Record<(typeof NAMES)[number], Value>;
+}
+
+function chunkAt(chunks: Chunks, index: Value): Chunks {
+  return chunksOf(NAMES.map((name) => pick(chunks[name], index)));
+}
+
+/** Carries the state through the chunks: [n, B, heads, C, dv]. */
+function scan(chunks: Chunks): Value {
+  const { graph } = chunks.writes;
+  const [n, B, heads, , dv] = chunks.writes.shape;
+  const [, , , , dk] = chunks.keys.shape;
+  const count = ops.dimValue(graph, n);
+  const empty = ops.full(graph, [B, heads, dk, dv], 0);
+  let operandIndices: number[] = [];
+  const derivative: Rule = (c) => {
+    const { captures } = c.node.body!;
+    const found = chunksOf(operandIndices.map((index) => captures[index]));
+    const grad = c.gradOf(1)!;
+    const entries: (null | (() => Value))[] = [...c.node.inputs, ...captures].map(() => null);
+    backward(found, c.output(2), grad).forEach(
+      (gradient, i) => (entries[c.node.inputs.length + operandIndices[i]] = gradient),
+    );
+    return entries;
+  };
+  const options = { count, turns: n, initial: [empty], derivative };
+  const { collected } = ops.loop(graph, options, (_, index, [state]) => {
+    const { answers, next } = step(chunkAt(chunks, index), state);
+    return { carried: [next], collected: [answers, ops.reshape(state, state.shape)] };
+  });
+  // A copy of the graph keeps the order of captures, so that the operands are found by their indices there, too.
+  const { captures } = collected[0].producer!.body!;
+  operandIndices = NAMES.map((name) => captures.indexOf(chunks[name]));
+  return collected[0];
+}
+
+/**
+ * Gradients of what the loop reads, in the order of {@link NAMES}: from the last chunk to the first, each computed again from the
+ * state it began with.
+ * @param states [n, B, heads, dk, dv]
+ * @param grad [n, B, heads, C, dv]
+ */
+function backward(chunks: Chunks, states: Value, grad: Value): (() => Value)[] {
+  const { graph } = grad;
+  const run = (): Value[] => {
+    const [n] = grad.shape;
+    const count = ops.dimValue(graph, n);
+    const initial = [ops.full(graph, states.shape.slice(1), 0)];
+    const { collected } = ops.loop(graph, { count, turns: n, initial }, (_, turn, [behind]) => {
+      const index = ops.sub(ops.sub(count, turn), 1);
+      const chunk = chunkAt(chunks, index);
+      const state = pick(states, index);
+      const { answers, next } = step(chunk, state);
+      const wrt = [state, ...NAMES.map((name) => chunk[name])];
+      const [before, ...own] = vectorJacobianProducts([answers, next], [pick(grad, index), behind], wrt);
+      return { carried: [before], collected: own };
+    });
+    const inOrder = ops.sub(ops.sub(count, ops.range(graph, n)), 1);
+    return collected.map((x) => ops.gather(x, inOrder, 0));
+  };
+  let built: Value[] | undefined;
+  return NAMES.map((_, i) => () => (built ??= graph.scope('delta_rule', run))[i]);
+}

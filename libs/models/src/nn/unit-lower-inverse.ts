@@ -1,0 +1,48 @@
+import { ops, type Graph, type Value } from '@ui-rl/graph';
+
+/** Entries of [size, size] below the diagonal that join the two halves of each block of `block` rows and columns. */
+function joining(graph: Graph, size: number, block: number): Value {
+  const key = `joining:${size}:${block}`;
+  const known = graph.memo.get(key);
+  if (known !== undefined) return known;
+  const data = Float32Array.from({ length: size * size }, (_, at) => {
+    const [row, column] = [Math.floor(at / size), at % size];
+    const isSameBlock = Math.floor(row / block) === Math.floor(column / block);
+    return Number(isSameBlock && row % block >= block / 2 && column % block < block / 2);
+  });
+  const mask = graph.constant('float32', [size, size], data);
+  graph.memo.set(key, mask);
+  return mask;
+}
+
+/** The inverse without derivatives: that of blocks of 2 rows, 4 rows, …, each a product of the one before and what joins its halves. */
+function byBlocks(lower: Value, size: number): Value {
+  const { graph } = lower;
+  const one = graph.constant(
+    'float32',
+    [size, size],
+    Float32Array.from({ length: size * size }, (_, at) => Number(at % (size + 1) === 0)),
+  );
+  let inverse = ops.sub(one, ops.mul(lower, joining(graph, size, 2)));
+  for (let block = 4; block <= size; block *= 2) {
+    const joined = ops.mul(lower, joining(graph, size, block));
+    inverse = ops.sub(inverse, ops.matmul(ops.matmul(inverse, joined), inverse));
+  }
+  return inverse;
+}
+
+/**
+ * (I + L)⁻¹ for strictly lower triangular L [.., size, size], `size` a power of two: the product of log₂(size) matrices, as
+ * [[A, 0], [B, D]]⁻¹ = [[A⁻¹, 0], [-D⁻¹·B·A⁻¹, D⁻¹]] says of each block. Unlike the product Π(I + (-L)^(2^i)), which is equal, it
+ * holds no numbers larger than those of the inverses of blocks. Its derivative is that of an inverse, -XᵀGXᵀ, and reads nothing of
+ * how X came about.
+ */
+export function unitLowerInverse(lower: Value, size: number): Value {
+  return lower.graph.scope('inverse', () => {
+    const fixed = ops.stopGradient(lower);
+    const inverse = ops.stopGradient(byBlocks(fixed, size));
+    // A step of Newton's method from the solution: it adds nothing, and has the derivative.
+    const nothing = ops.sub(lower, fixed);
+    return ops.sub(inverse, ops.matmul(ops.matmul(inverse, nothing), inverse));
+  });
+}
