@@ -3,6 +3,7 @@ import { Draft } from './draft';
 import { LAYOUTS } from './layout/layouts';
 import { assets } from './look/assets';
 import { drawIconSet } from './look/icons';
+import { dress, kitPath } from './look/kits';
 import { stylesheet } from './look/stylesheet';
 import { drawTheme } from './look/theme';
 import { SCENE_KINDS, type GeneratedPage, type PlacedKind, type SceneKind, type Viewport } from './page';
@@ -82,10 +83,12 @@ export function generatePage(seed: number, options: GenerateOptions = {}): Gener
       : SCENES[scene](draft, viewport);
   const isCovered = random.chance(COVERED) && (options.kinds ?? ['dialog']).includes('dialog');
   const body = content + (isCovered ? dialogHtml(draft, 'cover', true) : '');
+  const { kit } = theme;
+  const kitLink = kit === undefined ? '' : `<link rel="stylesheet" href="${kitPath(kit)}">`;
   return {
     seed,
     ...viewport,
-    html: `<!doctype html><html><head><meta charset="utf-8"><style>${stylesheet(theme)}</style></head><body>${body}<script src="/page.js"></script></body></html>`,
+    html: `<!doctype html><html><head><meta charset="utf-8">${kitLink}<style>${stylesheet(theme)}</style></head><body>${kit === undefined ? body : dress(body, kit)}<script src="/page.js"></script></body></html>`,
     parts: draft.parts,
     ...(scene === undefined ? {} : { scene }),
     assets: assets().digest,

@@ -47,8 +47,18 @@ export const PAGE_SCRIPT = String.raw`(() => {
   window.__events = events;
 
   const ownerOf = (body) => body.madeFor ?? document.querySelector('[data-body="' + body.id + '"]');
+  /** Places what has opened below its owner or, for lack of room, above; nothing around it cuts it off. */
+  const place = (body) => {
+    const owner = ownerOf(body).getBoundingClientRect();
+    body.style.cssText += ';position:fixed;left:0;top:0;right:auto;bottom:auto';
+    const { width, height } = body.getBoundingClientRect();
+    const top = owner.bottom + height <= innerHeight ? owner.bottom : owner.top >= height ? owner.top - height : Math.max(0, innerHeight - height);
+    body.style.left = Math.max(0, Math.min(owner.left, innerWidth - width)) + 'px';
+    body.style.top = top + 'px';
+  };
   const setOpen = (body, open) => {
     body.hidden = !open;
+    if (open && body.dataset.popup !== undefined) place(body);
     ownerOf(body)?.setAttribute('aria-expanded', String(open));
   };
   const closePopups = (except) => all('[data-popup]').forEach((body) => {

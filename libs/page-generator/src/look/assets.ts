@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 
 /** Development dependencies: an installed package of UI-RL does not bring them. */
 const FONT_PACKAGES = [
@@ -19,7 +19,29 @@ const FONT_PACKAGES = [
   'comic-neue',
 ];
 
-export const ICON_PACKAGES = ['feather', 'radix-icons', 'zondicons', 'lucide'];
+/** Packages of stylesheets that dress plain HTML. */
+const KIT_PACKAGES = [
+  'water.css',
+  'sakura.css',
+  'mvp.css',
+  'simpledotcss',
+  'milligram',
+  'spectre.css',
+  'purecss',
+  'bootstrap',
+  '@exampledev/new.css',
+  'chota',
+  'tacit-css',
+  '98.css',
+  '7.css',
+  'nes.css',
+  'picnic',
+  'papercss',
+  'terminal.css',
+  'marx-css',
+];
+
+const ICON_PACKAGES = ['feather', 'radix-icons', 'zondicons', 'lucide'];
 
 export interface FontAsset {
   name: string;
@@ -34,25 +56,36 @@ export interface Assets {
   /** File name → path. */
   fontPaths: Map<string, string>;
   iconSets: { name: string; path: string }[];
+  /** Name of a package of stylesheets → its folder. */
+  kitFolders: Map<string, string>;
   /** Of their names and versions. */
   digest: string;
 }
 
+/** Every package that pages take fonts, icons or stylesheets from, by the names that npm has for them. */
+export const ASSET_PACKAGES: readonly string[] = [
+  ...FONT_PACKAGES.map((name) => `@fontsource/${name}`),
+  ...ICON_PACKAGES.map((name) => `@iconify-json/${name}`),
+  ...KIT_PACKAGES,
+];
+
 const { resolve } = createRequire(__filename);
 
-/** Folder and version of a package; undefined where it is not installed. */
-function installed(name: string): { folder: string; version: string } | undefined {
-  try {
-    const manifest = resolve(`${name}/package.json`);
-    const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
-    return { folder: dirname(manifest), version };
-  } catch {
-    return undefined;
-  }
+/** Where a package lies, with its version and licence; undefined where it is not installed. */
+export function installed(name: string): { folder: string; version: string; license: string } | undefined {
+  const folder = (resolve.paths(name) ?? [])
+    .map((each) => join(each, name))
+    .find((each) => existsSync(join(each, 'package.json')));
+  if (folder === undefined) return undefined;
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    version: string;
+    license: string;
+  };
+  return { folder, version: manifest.version, license: manifest.license };
 }
 
 function findAssets(): Assets {
-  const found: Assets = { fonts: [], fontPaths: new Map(), iconSets: [], digest: '' };
+  const found: Assets = { fonts: [], fontPaths: new Map(), iconSets: [], kitFolders: new Map(), digest: '' };
   const versions: string[] = [];
   for (const name of FONT_PACKAGES) {
     const at = installed(`@fontsource/${name}`);
@@ -66,6 +99,12 @@ function findAssets(): Assets {
     const at = installed(`@iconify-json/${name}`);
     if (at === undefined || !existsSync(join(at.folder, 'icons.json'))) continue;
     found.iconSets.push({ name, path: join(at.folder, 'icons.json') });
+    versions.push(`${name}@${at.version}`);
+  }
+  for (const name of KIT_PACKAGES) {
+    const at = installed(name);
+    if (at === undefined) continue;
+    found.kitFolders.set(name, at.folder);
     versions.push(`${name}@${at.version}`);
   }
   found.digest = createHash('sha256').update(versions.join(' ')).digest('hex').slice(0, 12);

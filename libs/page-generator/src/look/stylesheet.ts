@@ -49,34 +49,57 @@ input[type=range]{appearance:none;height:6px;border-radius:3px;background:var(--
 input[type=range]::-webkit-slider-thumb{appearance:none;width:14px;height:14px;border-radius:min(var(--r),50%);background:var(--ac)}`;
 }
 
+/** What a kit leaves to the page: its size, and controls that it would hide. */
+function kitRules({ size, lineHeight, padding, kit }: Theme): string {
+  const checks = 'input[type=checkbox]:not(.tg),input[type=radio]';
+  const shown =
+    kit?.hidesChecks === true
+      ? `${checks}{appearance:auto!important;opacity:1!important;position:static!important;width:auto!important;height:auto!important;margin:0 3px 0 0!important}label::before,label::after,input+span::before{display:none!important}`
+      : '';
+  return `html{font-size:${size}px!important}
+body{margin:0!important;max-width:none!important;width:auto!important;min-width:0!important;padding:${padding}px!important;font-size:${size}px!important;line-height:${lineHeight}!important;display:block!important}
+p,h1,h2,h3,ul,ol,table,form,label{margin-top:0!important;margin-bottom:0!important}input,select,textarea,button{margin-top:1px!important;margin-bottom:1px!important;max-width:100%;min-width:0!important}
+h1{font-size:${Math.min(20, size * 1.35)}px!important}h2{font-size:${Math.min(20, size * 1.15)}px!important}h3{font-size:${size}px!important}label{font-weight:inherit}
+input[type=search]{appearance:none}select[size]{height:auto}
+${shown}`;
+}
+
+/** What dresses headings, links and controls of a page without a kit. */
+function ownRules(theme: Theme): string {
+  const { headingFont, size } = theme;
+  return `h1,h2,h3{margin:0;font:${theme.headingWeight} 1.2em/1.2 ${headingFont.family};text-transform:${theme.headingTransform}}
+h1{font-size:${Math.min(20, size * 1.35)}px}h2{font-size:${Math.min(20, size * 1.15)}px}h3{font-size:1em}
+a{color:var(--ac);text-decoration:${theme.linkUnderline ? 'underline' : 'none'}}
+table{border-collapse:collapse}td,th{padding:1px 4px;text-align:left;vertical-align:top}
+${buttonRules(theme)}
+${fieldRules(theme)}
+${checkRules(theme)}`;
+}
+
 /** The stylesheet of a page. */
 export function stylesheet(theme: Theme): string {
-  const { font, headingFont, size } = theme;
+  const { font, headingFont, size, kit } = theme;
   const shadow = theme.shadow ? 'box-shadow:0 1px 4px #0004;' : '';
   return `${fontFaces([font, headingFont])}
 :root{${themeProperties(theme)}}
 *,*::before,*::after{box-sizing:border-box;animation:none!important;transition:none!important}
 html{background:var(--bg);height:100%}
-body{margin:0;height:100%;overflow:hidden;padding:${theme.padding}px;background:var(--bg);color:var(--fg);font:${size}px/${theme.lineHeight} ${font.family};position:relative}
-h1,h2,h3{margin:0;font:${theme.headingWeight} 1.2em/1.2 ${headingFont.family};text-transform:${theme.headingTransform}}
-h1{font-size:${Math.min(20, size * 1.35)}px}h2{font-size:${Math.min(20, size * 1.15)}px}h3{font-size:1em}
+body{margin:0;height:100%;overflow:hidden;padding:${theme.padding}px;background:var(--bg);color:var(--fg);${kit === undefined ? `font:${size}px/${theme.lineHeight} ${font.family};` : ''}position:relative}
 p{margin:0}.mu{color:var(--mu)}.sm{font-size:max(9px,.85em)}
-a{color:var(--ac);text-decoration:${theme.linkUnderline ? 'underline' : 'none'}}
 .c{display:flex;flex-direction:column;gap:var(--g);align-items:flex-start}
 .rw{display:flex;flex-wrap:wrap;gap:var(--g);align-items:center}
 .rw.nw{flex-wrap:nowrap}.fill{width:100%}.sb{justify-content:space-between}
 .card{background:var(--sf);border:1px solid var(--bd);border-radius:var(--r);padding:4px 6px;${shadow}}
 ul,ol{margin:0;padding-left:1.5em}ul.pl{padding:0;list-style:none}
-table{border-collapse:collapse}td,th{padding:1px 4px;text-align:left;vertical-align:top}
 table.bd td,table.bd th{border:1px solid var(--bd)}table.ln tr{border-bottom:1px solid var(--bd)}
 ${theme.stripes ? 'tr:nth-child(even) td{background:var(--sf)}' : ''}
 .tabs{display:flex;border-bottom:1px solid var(--bd)}.tabs>*{padding:2px 6px;cursor:pointer;white-space:nowrap;border:1px solid transparent}
 .tabs.t0>[aria-selected=true]{border-color:var(--bd);border-bottom-color:var(--bg);background:var(--sf)}
 .tabs.t1>[aria-selected=true]{border-bottom:2px solid var(--ac);color:var(--ac)}
 .tabs.t2>[aria-selected=true]{background:var(--ac);color:var(--oa);border-radius:var(--r) var(--r) 0 0}
-.tg{appearance:none;width:26px;height:14px;border-radius:7px;background:var(--bd);position:relative;margin:0 4px 0 0;vertical-align:middle;flex:none}
-.tg::after{content:"";position:absolute;left:2px;top:2px;width:10px;height:10px;border-radius:50%;background:var(--bg)}
-.tg:checked{background:var(--ac)}.tg:checked::after{left:14px}
+.tg.tg.tg{appearance:none;width:26px!important;height:14px;border-radius:7px;background:var(--bd);position:relative;margin:0 4px 0 0;vertical-align:middle;flex:none}
+.tg.tg.tg::after{display:block!important;content:"";position:absolute;left:2px;top:2px;width:10px;height:10px;border-radius:50%;background:var(--bg)}
+.tg.tg.tg:checked{background:var(--ac)}.tg.tg.tg:checked::after{left:14px}
 .menu{background:var(--sf);border:1px solid var(--bd);border-radius:min(var(--r),6px);${shadow}}.menu>*{display:block;padding:1px 8px;white-space:nowrap}
 .drop{position:absolute;top:100%;z-index:20;background:var(--bg)}.mb{padding:0 2px;cursor:pointer}
 .hot,.sel,li[aria-selected=true],.cell[aria-selected=true]{background:var(--ac);color:var(--oa)}
@@ -93,7 +116,7 @@ ${theme.stripes ? 'tr:nth-child(even) td{background:var(--sf)}' : ''}
 .pop.system>.hot{background:#1967d2;color:#fff}.pop.own{background:var(--bg);color:var(--fg);border-color:var(--bd);border-radius:min(var(--r),6px)}
 .pop.suggest{position:absolute;background:var(--bg);color:var(--fg);border-color:var(--bd)}
 .under{position:absolute;top:100%;left:0;z-index:25}
-.cal{background:var(--bg);border:1px solid var(--bd);padding:2px 3px;line-height:1.6}.days{display:grid;grid-template-columns:repeat(7,1fr);text-align:center}.days>[data-day]{cursor:pointer}
+.cal{z-index:25;background:var(--bg);border:1px solid var(--bd);padding:2px 3px;line-height:1.6}.days{display:grid;grid-template-columns:repeat(7,1fr);text-align:center}.days>[data-day]{cursor:pointer}
 .shade{position:fixed;inset:0;z-index:40;display:flex;justify-content:center;padding:8px}
 .dlg{background:var(--bg);border:1px solid var(--bd);border-radius:var(--r);padding:6px 8px;max-height:100%;overflow:hidden;box-shadow:0 2px 8px #0006;align-items:stretch}
 [data-shows]{cursor:pointer}.mrow{border-bottom:1px solid var(--bd);padding:2px 3px}.mrow.rw,.scenebar.rw{gap:3px}.grow{flex:1;min-width:0;overflow:hidden}
@@ -106,7 +129,5 @@ ${theme.stripes ? 'tr:nth-child(even) td{background:var(--sf)}' : ''}
 .ib.b{border:1px solid var(--bd);background:var(--sf)}
 .abs{position:absolute}.nb{white-space:nowrap}svg{display:block;flex:none}
 label{cursor:pointer}::-webkit-search-cancel-button{display:none}
-${buttonRules(theme)}
-${fieldRules(theme)}
-${checkRules(theme)}`;
+${theme.kit === undefined ? ownRules(theme) : kitRules(theme)}`;
 }

@@ -1,6 +1,7 @@
 import type { Random } from '@ui-rl/random';
 import { contrast, css, fromHsl, mix, readable, type Rgb } from './colors';
 import { FONTS, type PageFont } from './fonts';
+import { installedKits, type Kit } from './kits';
 
 export type ButtonLook = 'native' | 'filled' | 'outline' | 'flat' | 'raised' | 'soft';
 export type FieldLook = 'native' | 'box' | 'underline' | 'filled' | 'inset';
@@ -33,6 +34,8 @@ export interface Theme {
   linkUnderline: boolean;
   shadow: boolean;
   stripes: boolean;
+  /** The stylesheet that dresses the page's controls instead of the theme. */
+  kit?: Kit;
 }
 
 /** Sizes in CSS pixels, those of most pages more often than others. */
@@ -49,11 +52,16 @@ function accentColor(random: Random, background: Rgb): Rgb {
   return readable(color, background, 2.2);
 }
 
+/** Share of the pages that a kit dresses. */
+const KIT_SHARE = 0.22;
+
 /** Draws a look. `width` is that of the viewport: narrow pages get small sizes. */
 export function drawTheme(random: Random, width: number): Theme {
-  const isDark = random.chance(0.28);
-  const isPlain = !isDark && random.chance(0.25);
-  const background = isPlain ? ([255, 255, 255] as const) : backgroundColor(random, isDark);
+  const kits = installedKits();
+  const kit = random.chance(KIT_SHARE) && kits.length > 0 ? random.pick(kits) : undefined;
+  const isDark = kit === undefined ? random.chance(0.28) : kit.isDark === true;
+  const isPlain = kit !== undefined || (!isDark && random.chance(0.25));
+  const background = isPlain && !isDark ? ([255, 255, 255] as const) : backgroundColor(random, isDark);
   const surface = mix(background, isDark ? [255, 255, 255] : [0, 0, 0], random.pick([0, 0.03, 0.06, 0.1]));
   const accent = accentColor(random, background);
   const font = random.pick(FONTS);
@@ -70,11 +78,12 @@ export function drawTheme(random: Random, width: number): Theme {
     size,
     background,
     surface,
-    text: isPlain ? [0, 0, 0] : text,
+    text: isPlain && !isDark ? [0, 0, 0] : text,
     muted: readable(mix(text, background, 0.4), surface, 3.2),
     accent,
     onAccent: contrast(accent, [255, 255, 255]) > 3 ? [255, 255, 255] : readable([20, 20, 20], accent, 4),
     border: mix(background, text, 0.15 + 0.5 * random.next()),
+    kit,
     radius: isPlain ? 0 : random.pick([0, 0, 2, 3, 4, 4, 6, 8, 12, 20]),
     borderWidth: random.pick([1, 1, 1, 1, 2]),
     gap: random.pick([2, 3, 4, 5, 6, 8, 10]),

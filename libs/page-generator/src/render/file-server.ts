@@ -3,6 +3,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PAGE_SCRIPT } from '../live/page-script';
 import { assets } from '../look/assets';
+import { kitStylesheet } from '../look/kits';
 
 const EMPTY =
   '<!doctype html><meta charset="utf-8"><style>html,body{margin:0;overflow:hidden}iframe{position:absolute;border:0}</style>';
@@ -10,6 +11,7 @@ const EMPTY =
 /** Serves an empty page, the fonts, and pages that are to be operated to browsers of this machine, so that all of them share what is loaded. */
 export class FileServer {
   private readonly fonts = new Map<string, Buffer>();
+  private readonly kits = new Map<string, string>();
   private readonly pages = new Map<string, string>();
   private added = 0;
 
@@ -55,10 +57,18 @@ export class FileServer {
     };
     const page = path === '/' ? EMPTY : this.pages.get(path);
     const font = path.startsWith('/fonts/') ? this.font(path.slice('/fonts/'.length)) : undefined;
+    const kit = path.startsWith('/kits/') ? this.kit(path) : undefined;
     if (page !== undefined) send('text/html', page);
     else if (font !== undefined) send('font/woff2', font, true);
+    else if (kit !== undefined) send('text/css', kit, true);
     else if (path === '/page.js') send('text/javascript', PAGE_SCRIPT, true);
     else response.writeHead(404).end();
+  }
+
+  private kit(path: string): string | undefined {
+    const text = this.kits.get(path) ?? kitStylesheet(path);
+    if (text !== undefined) this.kits.set(path, text);
+    return text;
   }
 
   private font(name: string): Buffer | undefined {

@@ -29,6 +29,8 @@ export const SHOW = `async (json) => {
     frame.contentDocument.documentElement.innerHTML = html;
   });
   const documents = sheetFrames.slice(0, tiles.length).map((frame) => frame.contentDocument);
+  await Promise.all(documents.flatMap((each) => [...each.querySelectorAll('link')]).map((link) => link.sheet !== null ? null
+    : new Promise((resolve) => { link.onload = link.onerror = resolve; })));
   for (const each of documents) each.body.getBoundingClientRect();
   await Promise.all(documents.map((each) => each.fonts.ready));
   await new Promise((resolve) => requestAnimationFrame(() => resolve()));

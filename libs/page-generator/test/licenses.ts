@@ -1,0 +1,24 @@
+import { join } from 'node:path';
+import { ASSET_PACKAGES, installed } from '../src/look/assets';
+
+export const LICENSES_FILE = join(__dirname, '../LICENSES.md');
+
+/** What LICENSES.md says: every package that pages take fonts, icons or stylesheets from, as it is installed. */
+export function licenseTable(): string {
+  const rows = [...ASSET_PACKAGES]
+    .sort((a, b) => a.localeCompare(b))
+    .map((name) => {
+      const at = installed(name);
+      if (at === undefined) throw new Error(`${name} is not installed; run npm ci`);
+      return `| ${name} | ${at.version} | ${at.license} |`;
+    });
+  return `# Licences of fonts, icons and stylesheets
+
+Pages of the generator are drawn with these packages, which are development dependencies. No file of them is part of UI-RL.
+Written by \`node libs/testkit/run-ts.cjs libs/page-generator/test/licenses.main.ts\`.
+
+| package | version | licence |
+|---|---|---|
+${rows.join('\n')}
+`;
+}
