@@ -8,7 +8,7 @@ import { accountsConfiguration } from '@ui-rl/bus';
 import { loadComponents } from '@ui-rl/plugin-kit';
 import { programWith } from '../../services/cli/src/program';
 import { commandLinePage } from './command-line';
-import { houseProblems } from './house';
+import { architectureProblems } from './architecture';
 import { httpPage } from './http';
 import { deadLinks, markdownFiles } from './links';
 import type { Page } from './markdown';
@@ -53,7 +53,7 @@ function problemsOf(all: readonly Page[]): string[] {
       ? []
       : ['deploy/nats/accounts.conf is stale: run "npm run docs" and commit what it writes']),
     ...left.map((file) => `docs/reference/${file} is written by nothing any more: run "npm run docs"`),
-    ...houseProblems(),
+    ...architectureProblems(),
     ...markdownFiles().flatMap(deadLinks),
   ];
 }

@@ -1,4 +1,4 @@
-// Enforces which lib may import which (the table of docs/concepts/house.md), and that no files import each other in a circle, types
+// Enforces which lib may import which (the table of docs/concepts/architecture.md), and that no files import each other in a circle, types
 // included. Run by `npm run imports`.
 import { readdirSync, readFileSync, existsSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';

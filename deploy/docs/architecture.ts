@@ -4,11 +4,11 @@ import imports from '../local/import-table.json';
 import { root } from './sources';
 
 /** Libs, services and plugins without a README, and texts that say something else of imports than what is enforced. */
-export function houseProblems(): string[] {
-  const house = readFileSync(join(root, 'docs/concepts/house.md'), 'utf8');
+export function architectureProblems(): string[] {
+  const page = readFileSync(join(root, 'docs/concepts/architecture.md'), 'utf8');
   const rows = Object.entries(imports as Record<string, string | string[]>).map(([lib, allowed]) => {
-    const said = new RegExp(`^\\| ${lib} \\|.*\\| ([^|]*) \\|$`, 'm').exec(house)?.[1];
-    return compare(`docs/concepts/house.md, ${lib}`, said, listOf(allowed, 'any', '–'));
+    const said = new RegExp(`^\\| ${lib} \\|.*\\| ([^|]*) \\|$`, 'm').exec(page)?.[1];
+    return compare(`docs/concepts/architecture.md, ${lib}`, said, listOf(allowed, 'any', '–'));
   });
   const lines = Object.entries(imports as Record<string, string | string[]>).map(([lib, allowed]) => {
     const said = /May import: ([^.]*)\./.exec(readme('libs', lib))?.[1];

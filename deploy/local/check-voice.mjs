@@ -1,0 +1,71 @@
+// Finds sentences that readers stumble over, and prose lines that are too long. Each file may have as many as `voice.json` records, and
+// that list only shrinks: `npm run voice` checks, `npm run voice -- --update` records fewer.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const list = join(root, 'deploy/local/voice.json');
+const LONGEST_LINE = 120;
+
+/** Each pattern with what to write instead. */
+const PATTERNS = [
+  [/\b(?:nobody|somebody|whoever|whatever)\b/gi, 'name the subject: the learner, a user, you'],
+  [/(?:^|[.:;(*/] )(?:What|Who) (?!.*\?)/g, 'begin with a subject that has a name'],
+  [/\b(?:is|are) no (?:[a-z]+ )?[a-z]+\b/g, 'say what it is, or "not a"; errors: "invalid …"'],
+  [/\bin vain\b/gi, 'say what was waited for and for how long'],
+  [/\b(?:is|are|was|were) told\b/gi, 'say who sends what to whom'],
+  [/\b(?:goes|went|go|gone) on\b/gi, 'continues'],
+  [/\bof its own\b|\bof their own\b|\bof your own\b/gi, 'its own, their own, your own'],
+];
+
+const GENERATED = /^(docs\/reference\/|node_modules\/|dist\/|package-lock\.json)/;
+
+/** Prose lines of Markdown: no code, no tables, no links that cannot be broken. */
+function proseOf(text) {
+  let inCode = false;
+  return text.split('\n').filter((line) => {
+    if (line.startsWith('```')) inCode = !inCode;
+    return !inCode && !line.startsWith('|') && !line.startsWith('```');
+  });
+}
+
+function findingsOf(file) {
+  const text = readFileSync(join(root, file), 'utf8');
+  const isProse = file.endsWith('.md');
+  const lines = isProse ? proseOf(text) : text.split('\n');
+  return lines.flatMap((line) => [
+    ...PATTERNS.flatMap(([pattern, instead]) =>
+      Array.from(line.matchAll(pattern), ([found]) => `"${found.trim()}": ${instead}`),
+    ),
+    ...(isProse && line.length > LONGEST_LINE && line.includes(' ')
+      ? [`${line.length} characters in a line: break it at ${LONGEST_LINE}`]
+      : []),
+  ]);
+}
+
+const files = execFileSync('git', ['ls-files', '*.md', '*.ts', '*.tsx', '*.mjs'], { cwd: root, encoding: 'utf8' })
+  .split('\n')
+  .filter((file) => file !== '' && !GENERATED.test(file) && file !== 'deploy/local/check-voice.mjs');
+
+const recorded = JSON.parse(readFileSync(list, 'utf8'));
+const found = Object.fromEntries(
+  files.map((file) => [file, findingsOf(file)]).filter(([, findings]) => findings.length > 0),
+);
+
+if (process.argv.includes('--update')) {
+  const counts = Object.fromEntries(
+    Object.entries(found).map(([file, { length }]) => [file, Math.min(length, recorded[file] ?? length)]),
+  );
+  writeFileSync(list, `${JSON.stringify(counts, null, 1)}\n`);
+}
+let failed = false;
+for (const [file, findings] of Object.entries(found)) {
+  const allowed = recorded[file] ?? 0;
+  if (findings.length <= allowed) continue;
+  failed = true;
+  console.error(`${file}: ${findings.length} findings, ${allowed} recorded in deploy/local/voice.json`);
+  for (const finding of findings) console.error(`  ${finding}`);
+}
+if (failed) process.exitCode = 1;
