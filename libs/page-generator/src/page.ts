@@ -47,6 +47,8 @@ export interface PartItem {
   id: number;
   name: string;
   value?: string;
+  /** Id of the item that shows it when it is open. */
+  inside?: number;
 }
 
 /** Whole pages of the kinds that people know. */
@@ -60,6 +62,8 @@ export const SCENE_KINDS = [
   'settings',
   'dashboard',
   'form',
+  'search',
+  'editor',
 ] as const;
 
 export type SceneKind = (typeof SCENE_KINDS)[number];
@@ -85,6 +89,8 @@ export interface PagePart {
   min?: number;
   max?: number;
   step?: number;
+  /** Of a stepper: `field` where its value can be typed. */
+  form?: string;
   /** Of a date picker: how it writes a date, such as `Y-M-D`, and the year and month that it shows at first. */
   format?: string;
   month?: readonly [number, number];

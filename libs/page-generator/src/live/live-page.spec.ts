@@ -274,6 +274,59 @@ it('selects cells of a grid and rows of a tree', async () => {
   await tree.live.close();
 });
 
+it('gives points that reach their elements', async () => {
+  const missed: string[] = [];
+  for (let seed = 5000; seed < 5040; seed++) {
+    const live = await renderer.open(generatePage(seed));
+    const { elements } = await live.truth();
+    const reached = await live['page'].evaluate(
+      (points) =>
+        points.map(({ id, x, y }) => {
+          const hit = document.elementFromPoint(x, y);
+          const element = document.querySelector(`[data-e="${id}"]`);
+          return hit !== null && (element?.contains(hit) === true || hit.contains(element));
+        }),
+      elements.map(({ id, center: [x, y] }) => ({ id, x, y })),
+    );
+    elements.forEach(({ id, kind }, i) => {
+      if (!reached[i]) missed.push(`seed ${seed}: ${kind} ${id}`);
+    });
+    await live.close();
+  }
+  expect(missed).toEqual([]);
+});
+
+it('steps a field with arrows, and takes what is typed into it', async () => {
+  const { live, part, truth } = await open(
+    'stepper',
+    (each, seen) => isSeen(each, seen) && each.form === 'field' && (each.value as number) > 1,
+  );
+  await click(live, part.items![1].id);
+  expect((await live.state())[part.id]).toBe((part.value as number) + 1);
+  const { box } = find(truth, part.id)!;
+  await live.perform({
+    action: 'triple_click',
+    x: Math.round(box[0] + 8),
+    y: Math.round(box[1] + box[3] / 2),
+  });
+  await live.perform({ action: 'type', text: '7' });
+  expect((await live.state())[part.id]).toBe(7);
+  await click(live, part.items![0].id);
+  expect((await live.state())[part.id]).toBe(6);
+  await live.close();
+});
+
+it('opens a menu within a menu', async () => {
+  const { live, part, truth } = await open('menu', (each, seen) =>
+    each.items!.some(({ inside }) => inside !== undefined && find(seen, inside) !== undefined),
+  );
+  const inner = part.items!.find(({ inside }) => inside !== undefined && find(truth, inside) !== undefined)!;
+  await click(live, inner.inside!);
+  await click(live, inner.id);
+  expect((await live.state())[inner.id]).toBe(1);
+  await live.close();
+});
+
 it('shows the same as the page on a sheet', async () => {
   const pages = Array.from({ length: 6 }, (_, i) => generatePage(4000 + i));
   const screens = await renderer.renderAll(pages);

@@ -10,6 +10,7 @@
  * - `data-suggest="a|b"`: texts that a field suggests
  * - `data-calendar`: a calendar of the field before it
  * - `data-submit`: sends the nearest form
+ * - `data-turn="1"`: selects the next of the elements that `data-select` selects from
  * - `data-send`: adds what the last field says to the bubbles of a conversation
  * - `data-sortable`: its children can be dragged into another order
  *
@@ -79,11 +80,19 @@ export const PAGE_SCRIPT = String.raw`(() => {
     for (const each of all('[data-panel]', group)) byId(each.dataset.panel).hidden = each !== element;
   };
 
+  const turn = (group, by) => {
+    const pages = all('[aria-selected]', group).filter((each) => each.closest('[data-select]') === group);
+    const next = pages[pages.findIndex((each) => each.getAttribute('aria-selected') === 'true') + by];
+    if (next !== undefined) select(next);
+  };
+
   const setStepper = (stepper, value) => {
     const { min, max } = stepper.dataset;
     const next = Math.min(Number(max ?? Infinity), Math.max(Number(min ?? -Infinity), value));
     stepper.dataset.value = String(next);
-    stepper.querySelector('[data-shown]').textContent = String(next);
+    const shown = stepper.querySelector('[data-shown]');
+    if (shown.tagName === 'INPUT') shown.value = String(next);
+    else shown.textContent = String(next);
     note(stepper, 'change', next);
   };
 
@@ -114,7 +123,7 @@ export const PAGE_SCRIPT = String.raw`(() => {
     if (element === null || element.matches(':disabled, [aria-disabled=true]')) return;
     element.dataset.clicks = String(Number(element.dataset.clicks ?? 0) + 1);
     note(element, 'click');
-    const acting = target.closest('[data-body], [data-shows], [data-closes], [aria-selected], [data-by], [data-pressable], [data-submit], [data-send], [role=menuitem], [data-day], [data-month]');
+    const acting = target.closest('[data-body], [data-shows], [data-closes], [aria-selected], [data-by], [data-pressable], [data-submit], [data-turn], [data-send], [role=menuitem], [data-day], [data-month]');
     if (acting === null) return;
     if (acting.hasAttribute('aria-selected')) select(acting);
     const { body, shows, by, pressable, submit, day, month } = acting.dataset;
@@ -124,6 +133,7 @@ export const PAGE_SCRIPT = String.raw`(() => {
     if (by !== undefined) setStepper(acting.closest('[data-value]'), Number(acting.closest('[data-value]').dataset.value) + Number(by));
     if (pressable !== undefined) acting.setAttribute('aria-pressed', String(acting.getAttribute('aria-pressed') !== 'true'));
     if (submit !== undefined) note(acting, 'submit', fields(acting.closest('[data-form]') ?? document));
+    if (acting.dataset.turn !== undefined) turn(acting.closest('[data-select]'), Number(acting.dataset.turn));
     if (acting.dataset.send !== undefined) send();
     if (day !== undefined || month !== undefined) calendarClick(acting);
     if (acting.getAttribute('role') === 'menuitem' && body === undefined) all('[data-popup]').filter((each) => each.contains(acting)).forEach((each) => setOpen(each, false));
@@ -315,6 +325,7 @@ export const PAGE_SCRIPT = String.raw`(() => {
   };
   const onInput = ({ target }) => {
     if (target.dataset.suggest !== undefined) suggest(target);
+    if (target.dataset.shown !== undefined) target.closest('[data-value]').dataset.value = String(Number(target.value));
     if (target.type === 'range') showValue(target, target.value);
   };
   const onChange = ({ target }) => {

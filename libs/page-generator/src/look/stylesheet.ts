@@ -123,9 +123,11 @@ ${theme.stripes ? 'tr:nth-child(even) td{background:var(--sf)}' : ''}
 .scenebar{background:var(--sf);border-bottom:1px solid var(--bd);padding:2px 4px;overflow:hidden}
 .bubble{max-width:80%;padding:2px 6px;border-radius:min(var(--r),10px);overflow-wrap:anywhere}
 .view{position:fixed;inset:0;z-index:35;background:var(--bg);padding:5px;overflow:hidden}
-[aria-pressed=true]{color:var(--ac)}
+[data-turn],.pg{cursor:pointer;color:var(--ac);padding:0 4px}.pg[aria-selected=true]{background:var(--ac);color:var(--oa)}
+.edit{border:1px solid var(--bd);padding:4px;width:100%;min-height:40px;overflow-wrap:anywhere}
+.ib[aria-pressed=true]{color:var(--ac)}button[aria-pressed=true]{box-shadow:inset 0 0 0 2px var(--fg)}
 .bar{display:flex;gap:8px;background:var(--sf);padding:2px 4px;border-bottom:1px solid var(--bd)}
-.ib{display:inline-flex;padding:3px;border:0;background:transparent;color:inherit;border-radius:var(--r);vertical-align:middle}
+.arrow.arrow{padding:0 3px!important;font-size:8px!important;line-height:1.1!important;min-height:0!important;height:auto!important;margin:0!important;min-width:0}.ib{display:inline-flex;padding:3px;border:0;background:transparent;color:inherit;border-radius:var(--r);vertical-align:middle}
 .ib.b{border:1px solid var(--bd);background:var(--sf)}
 .abs{position:absolute}.nb{white-space:nowrap}svg{display:block;flex:none}
 label{cursor:pointer}::-webkit-search-cancel-button{display:none}

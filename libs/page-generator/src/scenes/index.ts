@@ -1,6 +1,7 @@
 import type { Draft } from '../draft';
 import type { SceneKind, Viewport } from '../page';
 import { chat, feed, files, mail } from './messages';
+import { editor, search } from './documents';
 import { booking, dashboard, form, settings, shop } from './services';
 
 /** Whole pages of the kinds that people know. */
@@ -14,4 +15,6 @@ export const SCENES: Readonly<Record<SceneKind, (draft: Draft, viewport: Viewpor
   settings,
   dashboard,
   form,
+  search,
+  editor,
 };

@@ -1,4 +1,5 @@
 import { escape, mark, type Draft, type Widget } from '../draft';
+import { contrast, css, NAMED_COLORS } from '../look/colors';
 import { svg } from '../look/icons';
 import { lineHeight } from './texts';
 
@@ -19,8 +20,16 @@ function buttonHtml(draft: Draft, id: number, name: string, primary: boolean): s
     icon === undefined
       ? ''
       : svg(icon, theme.size, 'style="display:inline-block;vertical-align:-2px;margin-right:3px"');
+  if (random.chance(0.1)) return coloredButton(draft, id, name);
   const look = primary && theme.buttons !== 'native' ? ' style="background:var(--ac);color:var(--oa)"' : '';
   return `<button type="button" ${mark(id, 'button')}${disabled}${look}>${image}${escape(name)}</button>`;
+}
+
+/** A button in a colour that people have a word for. */
+function coloredButton({ random }: Draft, id: number, name: string): string {
+  const [color, rgb] = random.pick(Object.entries(NAMED_COLORS));
+  const text = contrast(rgb, [255, 255, 255]) > 3 ? '#fff' : '#000';
+  return `<button type="button" style="background:${css(rgb)};color:${text};border:1px solid var(--bd)" ${mark(id, 'button', { color })}>${escape(name)}</button>`;
 }
 
 export function buttons(draft: Draft): Widget {

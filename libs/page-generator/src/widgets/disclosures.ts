@@ -1,4 +1,5 @@
 import { escape, mark, SMALL_KINDS, type Draft, type Widget } from '../draft';
+import type { PartItem } from '../page';
 import { lineHeight, twisty } from './texts';
 
 /** Tabs with a panel each. */
@@ -58,17 +59,12 @@ export function accordion(draft: Draft): Widget {
   };
 }
 
-interface MenuItem {
-  id: number;
-  name: string;
-}
-
-function menuItems(draft: Draft): MenuItem[] {
+function menuItems(draft: Draft): PartItem[] {
   const { texts } = draft;
   return texts.several(texts.number(2, 6), () => texts.label()).map((name) => ({ id: draft.id(), name }));
 }
 
-function itemsHtml(items: readonly MenuItem[], active: number): string {
+function itemsHtml(items: readonly PartItem[], active: number): string {
   return items
     .map(
       (item, i) =>
@@ -77,15 +73,24 @@ function itemsHtml(items: readonly MenuItem[], active: number): string {
     .join('');
 }
 
-/** A list of commands that stands open. */
+/** A list of commands that stands open; some of them open another list. */
 function openMenu(draft: Draft): Widget {
   const id = draft.id();
-  const items = menuItems(draft);
-  draft.parts.push({ id, kind: 'menu', name: '', items });
+  const items: PartItem[] = menuItems(draft);
   const active = draft.chance(0.3) ? draft.random.below(items.length) : -1;
+  const rows = items.slice().map((item, i) => {
+    const look = i === active ? ' class="hot"' : '';
+    if (!draft.chance(0.25))
+      return `<span role="menuitem" ${mark(item.id, 'menu item')}${look}>${escape(item.name)}</span>`;
+    const body = `b${draft.id()}`;
+    const inner = menuItems(draft);
+    items.push(...inner.map((each) => ({ ...each, inside: item.id })));
+    return `<span role="menuitem" aria-expanded="false" data-body="${body}" ${mark(item.id, 'menu', { name: item.name })}${look}>${escape(item.name)} ▸</span><div id="${body}" class="menu drop" role="menu" data-popup="" hidden ${mark(draft.id(), 'group')}>${itemsHtml(inner, -1)}</div>`;
+  });
+  draft.parts.push({ id, kind: 'menu', name: '', items });
   return {
-    html: `<div class="menu" role="menu" ${mark(id, 'group')}>${itemsHtml(items, active)}</div>`,
-    height: items.length * (lineHeight(draft) + 2),
+    html: `<div class="menu" role="menu" ${mark(id, 'group')}>${rows.join('')}</div>`,
+    height: rows.length * (lineHeight(draft) + 2),
   };
 }
 

@@ -29,9 +29,23 @@ export function slider(draft: Draft): Widget {
   };
 }
 
-/** A value between a button for less and one for more. */
+const SIGNS = [
+  ['-', '+'],
+  ['−', '+'],
+  ['‹', '›'],
+  ['◀', '▶'],
+  ['▼', '▲'],
+] as const;
+const ARROWS = [
+  ['▼', '▲'],
+  ['▾', '▴'],
+  ['-', '+'],
+] as const;
+
+/** A value between a button for less and one for more, or in a field beside them. */
 export function stepper(draft: Draft): Widget {
-  const { texts, random } = draft;
+  const { texts, random, theme } = draft;
+  const form = random.chance(0.35) ? 'field' : 'signs';
   const [id, less, more] = [draft.id(), draft.id(), draft.id()];
   const value = texts.number(0, 20);
   const name = texts.fresh(() => texts.fieldName());
@@ -40,23 +54,23 @@ export function stepper(draft: Draft): Widget {
     kind: 'stepper',
     name,
     value,
+    form,
     ...{ min: 0, max: 99, step: 1 },
     items: [
       { id: less, name: 'less' },
       { id: more, name: 'more' },
     ],
   });
-  const [minus, plus] = random.pick([
-    ['-', '+'],
-    ['−', '+'],
-    ['‹', '›'],
-    ['◀', '▶'],
-    ['▼', '▲'],
-  ] as const);
+  const [minus, plus] = random.pick(form === 'field' ? ARROWS : SIGNS);
   const button = (each: number, sign: string, label: string): string =>
-    `<button type="button" data-by="${label === 'less' ? -1 : 1}" ${mark(each, 'button', { name: `${label} ${name}` })}>${sign}</button>`;
+    `<button type="button" data-by="${label === 'less' ? -1 : 1}" ${form === 'field' ? 'class="arrow"' : ''} ${mark(each, 'button', { name: `${label} ${name}` })}>${sign}</button>`;
+  const [first, second] = [button(less, minus, 'less'), button(more, plus, 'more')];
+  const content =
+    form === 'field'
+      ? `<input class="f" data-shown="" value="${value}" spellcheck="false" autocomplete="off" style="width:${3 * theme.size + 12}px">${random.chance(0.6) ? `<span class="c" style="gap:0">${second}${first}</span>` : first + second}`
+      : `${first}<span data-shown="" style="min-width:1.5em;text-align:center">${value}</span>${second}`;
   return {
-    html: `<div class="rw nw"><span>${escape(name)}</span><span class="rw nw" style="gap:3px" data-min="0" data-max="99" ${mark(id, 'stepper', { name, value: String(value) })}>${button(less, minus, 'less')}<span data-shown="" style="min-width:1.5em;text-align:center">${value}</span>${button(more, plus, 'more')}</span></div>`,
-    height: lineHeight(draft) + 10,
+    html: `<div class="rw nw"><span>${escape(name)}</span><span class="rw nw" style="gap:3px" data-min="0" data-max="99" ${mark(id, 'stepper', { name, value: String(value) })}>${content}</span></div>`,
+    height: lineHeight(draft) + 12,
   };
 }
