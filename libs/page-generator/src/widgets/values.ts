@@ -29,18 +29,18 @@ export function slider(draft: Draft): Widget {
   };
 }
 
-const SIGNS = [
+const SIGNS: readonly (readonly [string, string])[] = [
   ['-', '+'],
   ['−', '+'],
   ['‹', '›'],
   ['◀', '▶'],
   ['▼', '▲'],
-] as const;
-const ARROWS = [
+];
+const ARROWS: readonly (readonly [string, string])[] = [
   ['▼', '▲'],
   ['▾', '▴'],
   ['-', '+'],
-] as const;
+];
 
 /** A value between a button for less and one for more, or in a field beside them. */
 export function stepper(draft: Draft): Widget {
