@@ -70,13 +70,13 @@ export const TRUTH = String.raw`function (doc) {
     const style = styleOf(element);
     if (element.ownerSVGElement != null || (style.position === 'static' && !isOpaque(element))) continue;
     const rect = element.getBoundingClientRect();
-    if (rect.width > 0 && rect.height > 0) layers.push({ element, box: sides(rect) });
+    if (rect.width > 0 && rect.height > 0) layers.push({ element, box: sides(rect), hides: isOpaque(element) });
   }
-  const mayBeOver = (element, x, y) => layers.some(({ element: other, box }) =>
-    x >= box[0] && x <= box[2] && y >= box[1] && y <= box[3] && !other.contains(element) && !element.contains(other));
+  const mayBeOver = (element, x, y, hides) => layers.some(({ element: other, box, hides: isHiding }) =>
+    (isHiding || !hides) && x >= box[0] && x <= box[2] && y >= box[1] && y <= box[3] && !other.contains(element) && !element.contains(other));
   /** Whether something else lies over a point of an element. */
   const isCovered = (element, x, y) => {
-    if (!mayBeOver(element, x, y)) return false;
+    if (!mayBeOver(element, x, y, true)) return false;
     const hit = doc.elementFromPoint(x, y);
     if (hit === null) return true;
     if (hit === element || element.contains(hit) || hit.contains(element)) return false;
@@ -202,9 +202,9 @@ export const TRUTH = String.raw`function (doc) {
   const textOf = (element) => cased(element.innerText ?? element.textContent, styleOf(element).textTransform).replace(/\s+/g, ' ').trim();
   const isInteractive = (element) => element.dataset.interactive === 'true' || INTERACTIVE.has(element.dataset.k);
   /** A point of a box that reaches the element when clicked: its middle, or another one. */
-  const STEPS = [0.5, 0.3, 0.7, 0.15, 0.85];
+  const STEPS = [[0.5, 0.5], [0.3, 0.3], [0.7, 0.7], [0.12, 0.5], [0.88, 0.5], [0.5, 0.15], [0.5, 0.85]];
   const reaches = (element, x, y) => {
-    if (!mayBeOver(element, x, y) && !(isInteractive(element) && element.querySelector('[data-e]') !== null)) return true;
+    if (!mayBeOver(element, x, y, false) && !(isInteractive(element) && element.querySelector('[data-e]') !== null)) return true;
     const hit = doc.elementFromPoint(x, y);
     if (hit === null || !element.contains(hit)) return element.tagName === 'OPTION' && hit !== null && hit.contains(element);
     if (!isInteractive(element)) return true;
@@ -212,11 +212,9 @@ export const TRUTH = String.raw`function (doc) {
     return true;
   };
   const centerOf = (element, box) => {
-    for (const fy of STEPS) {
-      for (const fx of STEPS) {
-        const x = box[0] + fx * (box[2] - box[0]), y = box[1] + fy * (box[3] - box[1]);
-        if (reaches(element, x, y)) return [round(x), round(y)];
-      }
+    for (const [fx, fy] of STEPS) {
+      const x = box[0] + fx * (box[2] - box[0]), y = box[1] + fy * (box[3] - box[1]);
+      if (reaches(element, x, y)) return [round(x), round(y)];
     }
     return null;
   };
@@ -242,7 +240,15 @@ export const TRUTH = String.raw`function (doc) {
     if (/^(INPUT|TEXTAREA)$/.test(element.tagName) && !/^(checkbox|radio|button|submit)$/.test(element.type)) return element.value;
     return element.dataset.value;
   };
-  let under;
+  /** Headings that have been seen, with the width that what belongs to them may take. */
+  const headings = [];
+  const headingOver = (element, box) => {
+    const dialog = element.closest('[data-k=dialog]');
+    for (const { name, heading, bottom, left, right } of headings.toReversed()) {
+      if (heading.closest('[data-k=dialog]') === dialog && bottom <= box[3] && box[0] < right && box[2] > left) return name;
+    }
+    return dialog !== null && dialog !== element ? dialog.dataset.name : undefined;
+  };
   const describe = (element) => {
     const rect = boxesOf(element);
     if (rect === null || !canBeSeen(element)) return null;
@@ -258,8 +264,13 @@ export const TRUTH = String.raw`function (doc) {
     for (const name of ['row', 'column', 'label']) if (data[name] !== undefined) found[name] = Number(data[name]);
     const parent = element.parentElement.closest('[data-e]');
     if (parent !== null) found.parent = Number(parent.dataset.e);
-    if (data.k === 'heading') under = found.name;
-    else if (under !== undefined) found.under = under;
+    if (data.k === 'heading') {
+      const around = element.parentElement.getBoundingClientRect();
+      headings.push({ name: found.name, heading: element, bottom: box[3], left: around.left, right: around.right });
+    } else {
+      const under = headingOver(element, box);
+      if (under !== undefined) found.under = under;
+    }
     return found;
   };
   addTexts();
