@@ -5,7 +5,7 @@ import type { Theme } from './look/theme';
 import type { ElementKind } from './truth';
 import type { Texts } from './words/texts';
 
-/** What the page says of an element in its `data-` attributes, for the ground truth to read. */
+/** Facts about an element that its `data-` attributes hold for the ground truth. */
 export interface Marks {
   name?: string;
   value?: string;
@@ -21,7 +21,7 @@ export interface Marks {
   interactive?: boolean;
 }
 
-/** What the widgets of one page have in common. */
+/** Materials that the widgets of one page share. */
 export interface Materials {
   random: Random;
   texts: Texts;
@@ -31,7 +31,7 @@ export interface Materials {
   widget: (kind: PlacedKind, draft: Draft) => Widget;
 }
 
-/** A page while it is made: what its widgets draw from, and what they have put on it. */
+/** A page while it is made: the materials of its widgets, and the parts that they have added. */
 export class Draft {
   readonly parts: PagePart[];
   readonly random: Random;
@@ -81,7 +81,7 @@ export class Draft {
   }
 }
 
-/** What a panel, a menu's item or a row of an accordion holds. */
+/** Kinds of widgets that fit into a panel or a section of an accordion. */
 export const SMALL_KINDS: readonly PlacedKind[] = [
   'text',
   'text',

@@ -15,7 +15,7 @@ import { Texts } from './words/texts';
 export interface GenerateOptions {
   /** Multiples of 16; drawn from the seed where it is left out. */
   viewport?: Viewport;
-  /** What the page is made of; every kind where it is left out. */
+  /** Kinds of widgets on the page; every kind where it is left out. */
   kinds?: readonly PlacedKind[];
   /** The kind of page; drawn, or none, where it is left out. */
   scene?: SceneKind;
@@ -53,7 +53,7 @@ function drawViewport(random: Random): Viewport {
   return { width, height };
 }
 
-/** The scene of a page; none where it is made of widgets of its own. */
+/** The scene of a page; none where it is made of separate widgets. */
 function drawScene(random: Random, { kinds, scene }: GenerateOptions): SceneKind | undefined {
   const drawn = random.pick(SCENE_KINDS);
   const isScene = random.chance(SCENE_SHARE) && kinds === undefined;

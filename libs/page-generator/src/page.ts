@@ -1,6 +1,6 @@
 import type { ScreenTruth } from './truth';
 
-/** What a page can be made of: widgets, and the `records` (mails, posts, files, products) and forms of scenes. */
+/** Kinds of parts of a page: widgets, and the `records` (mails, posts, files, products) and forms of scenes. */
 export const WIDGET_KINDS = [
   'text',
   'heading',
@@ -82,7 +82,7 @@ export interface PagePart {
   kind: WidgetKind;
   name: string;
   items?: PartItem[];
-  /** What can be done with the items of records, or with a form. */
+  /** Actions on the items of records, or on a form. */
   actions?: PartAction[];
   /** The value at the start: text, number, names of chosen options, cells of a table. */
   value?: unknown;

@@ -3,7 +3,7 @@ import { ASSET_PACKAGES, installed } from '../src/look/assets';
 
 export const LICENSES_FILE = join(__dirname, '../LICENSES.md');
 
-/** What LICENSES.md says: every package that pages take fonts, icons or stylesheets from, as it is installed. */
+/** The text of LICENSES.md: every package that pages take fonts, icons or stylesheets from, as it is installed. */
 export function licenseTable(): string {
   const rows = [...ASSET_PACKAGES]
     .sort((a, b) => a.localeCompare(b))
@@ -14,8 +14,8 @@ export function licenseTable(): string {
     });
   return `# Licences of fonts, icons and stylesheets
 
-Pages of the generator are drawn with these packages, which are development dependencies. No file of them is part of UI-RL.
-Written by \`node libs/testkit/run-ts.cjs libs/page-generator/test/licenses.main.ts\`.
+Pages of the generator are drawn with these packages, which are development dependencies. UI-RL ships none of their
+files. Written by \`node libs/testkit/run-ts.cjs libs/page-generator/test/licenses.main.ts\`.
 
 | package | version | licence |
 |---|---|---|

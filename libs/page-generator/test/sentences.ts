@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Words in a sentence that is long enough to have been written by somebody. */
+/** Words in a sentence that is too long to occur by chance. */
 export const SENTENCE_WORDS = [5, 6, 7, 8];
 
 /** The words of a text in lower case, without signs. */
@@ -24,7 +24,7 @@ export function runHashes(text: string, count: number): string[] {
   return words.slice(count - 1).map((_, i) => sentenceHash(words.slice(i, i + count)));
 }
 
-/** What source code says to people: string literals, and what stands between tags. */
+/** Texts of source code for people: string literals, and texts between tags. */
 export function sentencesIn(source: string): string[] {
   const literals = [...source.matchAll(/'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g)];
   const texts = [...source.matchAll(/>([^<>{}]+)</g)];

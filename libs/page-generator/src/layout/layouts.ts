@@ -1,7 +1,7 @@
 import type { Draft, Widget } from '../draft';
 import type { Viewport, PlacedKind } from '../page';
 
-/** What draws the kind of the next widget. */
+/** Draws the kind of the next widget. */
 export type NextKind = () => PlacedKind;
 
 /** Fills a body of a page with widgets. */

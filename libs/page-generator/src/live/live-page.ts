@@ -22,7 +22,7 @@ export interface PageEvent {
   value?: unknown;
 }
 
-/** A page in a viewport of its own, whose widgets work. */
+/** A page in its own viewport, whose widgets work. */
 export class LivePage {
   constructor(
     readonly generated: GeneratedPage,
@@ -31,7 +31,7 @@ export class LivePage {
     private readonly release: () => Promise<void>,
   ) {}
 
-  /** What it shows now. */
+  /** The current screen, once it is settled. */
   async screen(): Promise<Screen> {
     const { seed, width, height } = this.generated;
     await this.page.evaluate(TWO_FRAMES);

@@ -1,5 +1,5 @@
 /**
- * What makes the widgets of a page work, served to every page as one file. Widgets say in attributes what they do:
+ * The script that makes the widgets of a page work, served to every page as one file. Attributes of a widget name its behaviour:
  *
  * - `data-body="b7"`: shows and hides the element with that id, and says so in `aria-expanded`
  * - `data-shows="b7"`: shows it; `data-closes`: hides the nearest `data-closable`

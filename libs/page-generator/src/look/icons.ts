@@ -71,7 +71,7 @@ const stroke = (path: string): Icon => ({
   height: 24,
 });
 
-/** What is there without any package. */
+/** Icons of the generator itself, for use without any package. */
 const OWN: Readonly<Record<string, Icon>> = {
   search: stroke('M10 4a6 6 0 1 0 0 12a6 6 0 1 0 0-12M15 15l6 6'),
   close: stroke('M5 5l14 14M19 5L5 19'),

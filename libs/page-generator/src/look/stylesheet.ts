@@ -49,7 +49,7 @@ input[type=range]{appearance:none;height:6px;border-radius:3px;background:var(--
 input[type=range]::-webkit-slider-thumb{appearance:none;width:14px;height:14px;border-radius:min(var(--r),50%);background:var(--ac)}`;
 }
 
-/** What a kit leaves to the page: its size, and controls that it would hide. */
+/** Rules beside a kit: the size of the page, and controls that the kit would hide. */
 function kitRules({ size, lineHeight, padding, kit }: Theme): string {
   const checks = 'input[type=checkbox]:not(.tg),input[type=radio]';
   const shown =
@@ -64,7 +64,7 @@ input[type=search]{appearance:none}select[size]{height:auto}
 ${shown}`;
 }
 
-/** What dresses headings, links and controls of a page without a kit. */
+/** Rules for headings, links and controls of a page without a kit. */
 function ownRules(theme: Theme): string {
   const { headingFont, size } = theme;
   return `h1,h2,h3{margin:0;font:${theme.headingWeight} 1.2em/1.2 ${headingFont.family};text-transform:${theme.headingTransform}}

@@ -7,13 +7,13 @@ export interface Raster {
   rgb: Uint8Array;
 }
 
-/** What a screenshot shows. */
+/** Pixels of a screenshot. */
 export async function decodePng(png: Buffer): Promise<Raster> {
   const { data, info } = await sharp(png).removeAlpha().raw().toBuffer({ resolveWithObject: true });
   return { width: info.width, height: info.height, rgb: data };
 }
 
-/** A part of a raster as one of its own. */
+/** A part of a raster, copied. */
 export function cut(from: Raster, left: number, top: number, width: number, height: number): Uint8Array {
   const rgb = new Uint8Array(width * height * 3);
   for (let y = 0; y < height; y++) {

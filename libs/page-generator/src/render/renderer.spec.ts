@@ -36,7 +36,7 @@ function difference(a: Uint8Array, b: Uint8Array, tolerance: number): number {
 }
 
 // Chromium computes antialiased edges from coordinates of the sheet, so that a few pixels at round corners depend on the place of a tile.
-it('draws a page the same, whatever stands beside it', async () => {
+it('draws a page the same beside any others', async () => {
   const pages = pagesFrom(0, 60);
   const together = await renderer.renderAll(pages);
   for (const i of [3, 17, 31, 45, 59]) {

@@ -31,7 +31,7 @@ interface Tab {
   cdp: CDPSession;
 }
 
-/** Draws generated pages in a browser of its own. */
+/** Draws generated pages in its own browser. */
 export class PageRenderer {
   private readonly idle: Tab[] = [];
 
@@ -68,7 +68,7 @@ export class PageRenderer {
     return screens;
   }
 
-  /** A page in a viewport of its own, to be operated. Close it when done: its tab is used again. */
+  /** A page in its own viewport, to be operated. Close it when done: its tab is used again. */
   async open(page: GeneratedPage): Promise<LivePage> {
     const tab = this.idle.pop() ?? (await this.openTab());
     const url = this.server.add(page.html);

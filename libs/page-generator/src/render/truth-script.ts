@@ -23,7 +23,7 @@ export const TRUTH = String.raw`function (doc) {
   const area = (box) => Math.max(0, box[2] - box[0]) * Math.max(0, box[3] - box[1]);
   const WHOLE = [0, 0, width, height];
 
-  /** What the ancestors of an element leave of its content, and itself where it clips. */
+  /** The area that an element and its ancestors leave for its content. */
   const clipInside = (element) => {
     if (element === null || element === doc.documentElement || element === doc.body) return WHOLE;
     let clip = clips.get(element);
@@ -145,7 +145,7 @@ export const TRUTH = String.raw`function (doc) {
     }
   };
 
-  /** What a field shows, which no range reaches: laid out again in a box of the same style. */
+  /** The text of a field, which no range reaches: laid out again in a box of the same style. */
   const COPIED = ['fontFamily', 'fontSize', 'fontWeight', 'fontStyle', 'letterSpacing', 'wordSpacing', 'textIndent', 'textTransform', 'textAlign', 'tabSize', 'fontKerning'];
   const shownText = (field) => {
     if (field.tagName === 'SELECT') return field.selectedOptions.length === 0 ? '' : field.selectedOptions[0].label;

@@ -7,7 +7,7 @@ function bar(draft: Draft, title: string, right: string): string {
   return `<div class="rw nw sb scenebar"><b class="nb" ${mark(id, 'heading')}>${escape(title)}</b><span class="rw nw" style="gap:2px">${right}</span></div>`;
 }
 
-/** Messages of an account; each opens a view of its own. */
+/** Messages of an account; each opens its own view. */
 export function mail(draft: Draft, { height }: Viewport): string {
   const { texts, random, theme } = draft;
   const records = new Records(draft);

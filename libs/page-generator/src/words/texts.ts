@@ -219,7 +219,7 @@ export class Texts {
     return text.toUpperCase();
   }
 
-  /** What a button, link, tab or option says. */
+  /** The text of a button, link, tab or option. */
   label(): string {
     const draw = this.random.next();
     if (draw < 0.35)
