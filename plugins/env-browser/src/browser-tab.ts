@@ -4,6 +4,8 @@ import { DEADLINES, RETRIES, retry, type Deadline, type Screenshot } from '@ui-r
 import type { BrowserContext, CDPSession, Page, Request } from 'playwright';
 import { lookOf, storedOf } from './context-options';
 import type { Device } from './device';
+import { DocumentWatch } from './in-place/document-watch';
+import { WATCH_SCRIPT } from './in-place/watch-script';
 import { BrowserError } from './errors';
 import { messageOf, type BrowserPool, type Lease } from './browser-pool';
 import { MOST_REQUESTS, PageNetwork } from './network';
@@ -52,6 +54,8 @@ export class BrowserTab {
   contract: PageContract = NO_CONTRACT;
   /** Requests since the first frame, as far as the task asks for them. */
   requests = new RequestTally();
+  /** It was cleaned, and has shown no page since. */
+  isEmpty = false;
   /** Documents the main frame has shown since the last `load`. */
   private navigations = 0;
   /** The browser's own id of its context. */
@@ -60,6 +64,8 @@ export class BrowserTab {
   private readonly notes = new Set<string>();
   private readonly onNavigation = new Set<() => void>();
   readonly failure = new TabFailure();
+  /** Where pages are reset in place: what tells whether one can be. */
+  private watchOfDocument: DocumentWatch | null = null;
   private destroyed = false;
   /** Questions to scripts of the page that are not answered. */
   private asked = 0;
@@ -88,7 +94,8 @@ export class BrowserTab {
       const tab = new BrowserTab(spec, page, cdp, lease, network, log);
       await tab.watch(lease.context);
       if (spec.device !== null) await tab.emulate(spec.device);
-      if (spec.script !== null) await tab.addScript(rules.scripts[spec.script]);
+      if (rules.resetsInPlace === true) await tab.watchDocuments();
+      if (spec.script !== null) await tab.addScript(await readFile(rules.scripts[spec.script], 'utf8'));
       return tab;
     } catch (cause) {
       network.close();
@@ -100,7 +107,8 @@ export class BrowserTab {
 
   /** Whether another episode may be played on what it shows: the page can itself reset itself, and is still the one that was loaded. */
   get resettable(): boolean {
-    return this.isLocal && this.spec.script === null && this.contract.reset && this.navigations <= 1;
+    const isOwn = this.spec.script === null || this.watchOfDocument !== null;
+    return this.isLocal && isOwn && this.contract.reset && this.navigations <= 1;
   }
 
   /** Whether it can be cleaned for any other page of its origin: it has been at no other one. */
@@ -130,12 +138,28 @@ export class BrowserTab {
     return this.asked > 0;
   }
 
+  /** Whether something that the page has asked for is not answered. */
+  get isAnswering(): boolean {
+    return this.network.answering > 0;
+  }
+
+  /** When all that the page has asked for is answered; at the latest after a time. */
+  async answered(milliseconds: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, milliseconds);
+    });
+    await Promise.race([this.network.answered(), late]);
+    clearTimeout(timer);
+  }
+
   get isNavigating(): boolean {
     return this.pending.size > 0;
   }
 
   async load(): Promise<void> {
     this.navigations = 0;
+    this.isEmpty = false;
     try {
       const response = await this.page.goto(this.spec.url, { waitUntil: 'load', timeout: 0 });
       if (response !== null && response.status() >= 400) {
@@ -147,11 +171,13 @@ export class BrowserTab {
       throw new BrowserError('page_error', `${this.spec.url} cannot be loaded: ${reason}`, { cause });
     }
     this.contract = await this.evaluate<PageContract>(PROBE);
+    this.watchOfDocument?.renew();
   }
 
   /** Puts page and pointer into the state an episode starts from. */
   async reset(seed: number): Promise<void> {
     await this.cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x: 0, y: 0 });
+    await this.watchOfDocument?.begin();
     if (this.contract.reset) {
       const argument = JSON.stringify({ ...this.spec.reset, seed });
       await this.evaluate(`(async () => {
@@ -161,6 +187,11 @@ export class BrowserTab {
       })()`);
     }
     this.notes.clear();
+  }
+
+  /** After a reset: what earlier episodes have left in the document, in words. Nothing is known of it where none are watched. */
+  async leftovers(): Promise<string[]> {
+    return (await this.watchOfDocument?.leftovers()) ?? [];
   }
 
   /** Makes the page that is shown the first one: what was shown before is of other episodes, or blank. */
@@ -328,9 +359,14 @@ export class BrowserTab {
   }
 
   /** Runs a script in every document that the tab shows, before its own ones. */
-  private async addScript(file: string): Promise<void> {
-    const source = `if (window === window.top) {\n${await readFile(file, 'utf8')}\n}`;
+  private async addScript(script: string): Promise<void> {
+    const source = `if (window === window.top) {\n${script}\n}`;
     await this.cdp.send('Page.addScriptToEvaluateOnNewDocument', { source });
+  }
+
+  private async watchDocuments(): Promise<void> {
+    await this.addScript(WATCH_SCRIPT);
+    this.watchOfDocument = new DocumentWatch(this);
   }
 
   private async watch(context: BrowserContext): Promise<void> {

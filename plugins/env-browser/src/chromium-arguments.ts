@@ -43,6 +43,8 @@ const AUTOMATION = [
   '--disable-field-trial-config',
   '--disable-hang-monitor',
   '--disable-infobars',
+  // What is drawn again in part can differ by a bit from what is drawn at once: the same seed has the same first frame after any history.
+  '--disable-partial-raster',
   '--disable-popup-blocking',
   '--disable-prompt-on-repost',
   '--disable-renderer-backgrounding',

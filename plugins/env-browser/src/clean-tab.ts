@@ -39,10 +39,11 @@ async function forget(tab: BrowserTab): Promise<boolean> {
   ]);
   if (!(await isLight(tab))) return false;
   // Workers of the page that was left end a moment after it.
-  return retry(RETRIES.browserLeft, () => isAlone(tab), {
+  tab.isEmpty = await retry(RETRIES.browserLeft, () => isAlone(tab), {
     isTransient: () => false,
     isTransientResult: (alone) => !alone,
   });
+  return tab.isEmpty;
 }
 
 async function isLight({ cdp }: BrowserTab): Promise<boolean> {

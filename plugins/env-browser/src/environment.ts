@@ -17,6 +17,7 @@ import { clean } from './clean-tab';
 import { deviceProblem, type Devices } from './device';
 import { findBrowser } from './find-browser';
 import { BrowserPool } from './browser-pool';
+import { FirstFrames, type FirstFrame } from './in-place/first-frames';
 import { Launcher } from './launch';
 import { observe } from './observe';
 import type { BrowserOptions } from './options';
@@ -34,6 +35,18 @@ import { BrowserTab } from './browser-tab';
 /** Processor time of opening a page, in shares: a fresh one needs a context and a process first. */
 const COSTS = { kept: 1, fresh: 2 };
 
+/** How long files that a page asks for at its reset are waited for. */
+const IMAGES_MS = 1_000;
+
+/** What is shown as an episode begins. */
+interface FirstFrameOf {
+  first: FirstFrame;
+  popups: Popups;
+}
+
+/** `tried`: what a reset in place has shown, to be compared with what the page shows when loaded. */
+type Reset = ({ isUsable: true } & FirstFrameOf) | { isUsable: false; tried: FirstFrame | undefined };
+
 /** A tab between two episodes. */
 interface Idle {
   tab: BrowserTab;
@@ -48,6 +61,7 @@ interface Idle {
 export class BrowserEnvironment implements Environment {
   private readonly idle: Idle[] = [];
   private readonly admission = new Admission(COSTS.fresh * availableParallelism());
+  private readonly frames = new FirstFrames();
   private playing = 0;
   private readonly rules: PageRules;
   private readonly recorder: Recorder;
@@ -65,7 +79,7 @@ export class BrowserEnvironment implements Environment {
     this.recorder = new Recorder(options, variables[RECORDINGS], context.log);
     this.rules = {
       ...{ pages, absentPages, scripts, privateOrigins, storageStates },
-      ...{ devices, device: options.emulated_device },
+      ...{ devices, device: options.emulated_device, resetsInPlace: options.reset === 'in_place' },
     };
   }
 
@@ -132,11 +146,19 @@ export class BrowserEnvironment implements Environment {
     deadline: Deadline,
   ): Promise<EnvironmentSession> {
     const kept = await this.takeIdle(spec);
+    const shown = kept !== null && this.mayReset(kept, spec) ? kept : null;
+    let tried: FirstFrame | undefined;
     try {
-      if (kept !== null && isShown(kept, spec)) return await this.begin(kept, spec, seed, called, deadline);
+      if (shown !== null) {
+        const reset = await this.reset(shown, spec, seed, deadline);
+        if (reset.isUsable) return await this.begin(shown, reset, called, deadline);
+        ({ tried } = reset);
+      }
       return await this.admission.run(kept === null ? COSTS.fresh : COSTS.kept, deadline.signal, async () => {
         const tab = (await this.emptied(kept)) ?? (await this.fresh(spec));
-        return this.begin(tab, spec, seed, called, deadline);
+        const loaded = await this.load(tab, spec, seed, deadline);
+        if (tried !== undefined) this.compare(spec, seed, tried);
+        return this.begin(tab, loaded, called, deadline);
       });
     } catch (error) {
       await kept?.destroy();
@@ -144,29 +166,81 @@ export class BrowserEnvironment implements Environment {
     }
   }
 
-  /** Begins an episode on a tab, which is loaded unless the page that it shows can reset itself. */
-  private async begin(
+  private mayReset(tab: BrowserTab, spec: PageSpec): boolean {
+    return isShown(tab, spec) && this.frames.mayReset(spec);
+  }
+
+  /** Resets the page that a tab shows. Where that is of no use, the page has to be loaded. */
+  private async reset(tab: BrowserTab, spec: PageSpec, seed: number, deadline: Deadline): Promise<Reset> {
+    if (this.options.reset === 'own') {
+      return { isUsable: true, ...(await this.firstFrame(tab, spec, seed, deadline, false)) };
+    }
+    const anew = (why: string, tried?: FirstFrame): Reset => {
+      this.context.log('debug', `${spec.url} is loaded anew: ${why}`);
+      return { isUsable: false, tried };
+    };
+    const shown = await this.firstFrame(tab, spec, seed, deadline, false).catch((error: unknown) => {
+      if (error instanceof BrowserError && error.code === 'page_error') return error;
+      throw error;
+    });
+    if (shown instanceof BrowserError) return anew(shown.message);
+    const { left, first } = shown;
+    if (left.length > 0) return anew(`the last episode has left ${[...new Set(left)].join(', ')}`);
+    const isSame = this.frames.isSame(spec, seed, first);
+    if (isSame === false) this.compare(spec, seed, first);
+    if (isSame === false || this.frames.isCompared(spec)) return anew('its first frame is compared', first);
+    return { isUsable: true, ...shown };
+  }
+
+  private async load(
     tab: BrowserTab,
     spec: PageSpec,
     seed: number,
-    called: Called,
     deadline: Deadline,
-  ): Promise<EnvironmentSession> {
-    const needsLoad = !isShown(tab, spec);
+  ): Promise<FirstFrameOf> {
+    try {
+      const shown = await this.firstFrame(tab, spec, seed, deadline, true);
+      if (this.options.reset === 'in_place') this.frames.note(spec, seed, shown.first);
+      return shown;
+    } catch (error) {
+      await tab.destroy();
+      throw error;
+    }
+  }
+
+  private async firstFrame(
+    tab: BrowserTab,
+    spec: PageSpec,
+    seed: number,
+    deadline: Deadline,
+    needsLoad: boolean,
+  ): Promise<FirstFrameOf & { left: string[] }> {
     const popups = new Popups(tab);
     tab.spec = spec;
     tab.isPlayed = true;
+    return tab.during(deadline, async () => {
+      if (needsLoad) await tab.load();
+      await tab.reset(seed);
+      await settle(tab, true);
+      await loadImages(tab);
+      await refuseBadSelectors(tab);
+      const left = await tab.leftovers();
+      await tab.beginHistory();
+      // Asked for while the screenshot is made, the state costs no time of its own.
+      const [screenshot, state] = await Promise.all([observe(tab, popups, this.options), readState(tab)]);
+      return { first: { screenshot, state }, popups, left };
+    });
+  }
+
+  /** Begins an episode with what its tab shows. */
+  private async begin(
+    tab: BrowserTab,
+    { first: { screenshot, state }, popups }: FirstFrameOf,
+    called: Called,
+    deadline: Deadline,
+  ): Promise<EnvironmentSession> {
     try {
-      const [screenshot, state] = await tab.during(deadline, async () => {
-        if (needsLoad) await tab.load();
-        await tab.reset(seed);
-        await settle(tab, true);
-        await refuseBadSelectors(tab);
-        await tab.beginHistory();
-        // Asked for while the screenshot is made, the state costs no time of its own.
-        return Promise.all([observe(tab, popups, this.options), readState(tab)]);
-      });
-      tab.requests = new RequestTally(spec.checks);
+      tab.requests = new RequestTally(tab.spec.checks);
       const recording = await tab.during(deadline, () => this.recorder.begin(tab, screenshot, called));
       const giveBack = (used: BrowserTab, healthy: boolean) => this.takeBack(used, healthy);
       return new BrowserSession(screenshot, state, tab, popups, this.options, recording, giveBack);
@@ -176,15 +250,26 @@ export class BrowserEnvironment implements Environment {
     }
   }
 
+  /** Compares the first frame of a reset in place with that of the page as it is when loaded. */
+  private compare(spec: PageSpec, seed: number, tried: FirstFrame): void {
+    if (this.frames.isSame(spec, seed, tried) !== false || !this.frames.mayReset(spec)) return;
+    this.frames.differs(spec);
+    this.context.log(
+      'warn',
+      `${spec.url} begins differently when it is reset in place (seed ${seed}), so that it is loaded for each episode`,
+    );
+  }
+
   /** A tab of the same page and look that is ready for another episode; one that shows it already where there is one. */
   private async takeIdle(spec: PageSpec): Promise<BrowserTab | null> {
     const key = keyOf(spec);
     for (;;) {
       const fitting = this.idle.filter(({ tab }) => keyOf(tab.spec) === key);
+      const isFull = this.idle.length + this.playing > this.options.kept_pages;
       const taken =
-        fitting.find(({ tab }) => isShown(tab, spec)) ??
+        fitting.find(({ tab }) => this.mayReset(tab, spec)) ??
         fitting.find(({ tab }) => !tab.resettable) ??
-        fitting.find(({ tab }) => tab.cleanable);
+        (isFull ? fitting.find(({ tab }) => tab.cleanable) : undefined);
       if (taken === undefined) return null;
       this.idle.splice(this.idle.indexOf(taken), 1);
       const { tab, ready } = taken;
@@ -193,15 +278,16 @@ export class BrowserEnvironment implements Environment {
     }
   }
 
-  /** The tab of another page that can reset itself is cleaned no earlier than here; null where that fails. */
+  /** A tab that shows a page is cleaned no earlier than here; null where that fails. */
   private async emptied(kept: BrowserTab | null): Promise<BrowserTab | null> {
-    if (kept === null || !kept.resettable || (await clean(kept))) return kept;
+    if (kept === null || kept.isEmpty || (await clean(kept))) return kept;
     await kept.destroy();
     return null;
   }
 
   private async fresh(spec: PageSpec): Promise<BrowserTab> {
-    while (this.idle.length > 0 && this.idle.length + this.playing > this.context.maxSessions) {
+    const most = Math.max(this.context.maxSessions, this.options.kept_pages);
+    while (this.idle.length > 0 && this.idle.length + this.playing > most) {
       await this.idle.shift()?.tab.destroy();
     }
     const tab = await BrowserTab.create(this.pool, spec, this.rules, this.context.log);
@@ -232,6 +318,13 @@ export class BrowserEnvironment implements Environment {
 function refuseBadDevice(device: string | undefined, devices: Devices): void {
   const problem = device === undefined ? undefined : deviceProblem(device, devices);
   if (problem !== undefined) throw new PluginError('option', `environment.emulated_device ${problem}`);
+}
+
+/** A first frame has the images that a reset asks for. */
+async function loadImages(tab: BrowserTab): Promise<void> {
+  if (!tab.isAnswering) return;
+  await tab.answered(IMAGES_MS);
+  await settle(tab, true);
 }
 
 /** Whether a tab shows the page already, so that a reset is all it needs. */

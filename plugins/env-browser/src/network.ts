@@ -30,6 +30,7 @@ export class PageNetwork {
   refusal: string | null = null;
   /** Requests that were asked for and that the browser has not taken the answer of. */
   answering = 0;
+  private readonly waiting: (() => void)[] = [];
   /** How many of them are a flood. */
   mostRequests = MOST_REQUESTS;
 
@@ -72,8 +73,14 @@ export class PageNetwork {
         // The page was closed while its request was answered.
       } finally {
         this.answering--;
+        if (this.answering === 0) for (const done of this.waiting.splice(0)) done();
       }
     });
+  }
+
+  /** When all that was asked for is answered. */
+  async answered(): Promise<void> {
+    if (this.answering > 0) await new Promise<void>((done) => this.waiting.push(done));
   }
 
   close(): void {

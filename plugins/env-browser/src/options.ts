@@ -1,6 +1,7 @@
 import { Doc, type RunView } from '@ui-rl/plugin-kit';
 import { IsArray, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
 
+export const RESETS = ['own', 'in_place'] as const;
 export const OBSERVATIONS = ['screenshot', 'text', 'both'] as const;
 
 /** Options of the environment; what a task says of its page is a `PageSpec`. */
@@ -10,6 +11,18 @@ export class BrowserOptions {
   @Min(1)
   @Max(64)
   pages_per_browser = 8;
+
+  @Doc(
+    'how an episode begins on a page that the last one has left: own resets pages of a folder that have a reset of their own, and trusts them; in_place resets those whose reset comes from a script as well, and loads a page anew where the last episode has left something or the first frame is another one',
+  )
+  @IsIn(RESETS)
+  reset: (typeof RESETS)[number] = 'own';
+
+  @Doc('pages that stay open for later episodes, beyond those that are played; each takes some 50 MiB')
+  @IsInt()
+  @Min(0)
+  @Max(1_000)
+  kept_pages = 0;
 
   @Doc(
     'what policies read of a page: screenshot; text, its accessibility tree with places in pixels of the screenshot; both',

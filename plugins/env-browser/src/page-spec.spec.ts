@@ -136,6 +136,7 @@ describe('the options of the environment', () => {
 
   it('have defaults and are read', () => {
     const defaults = {
+      ...{ reset: 'own', kept_pages: 0 },
       ...{ pages_per_browser: 8, sandbox: 'on', memory_mb: 4096, private_origins: [] },
       ...{ observation: 'screenshot', text_length: 8_000 },
       ...{ record_every: 0, record_mb: 32, record_total_mb: 2_048 },

@@ -55,6 +55,8 @@ export interface PageRules {
   devices?: Devices;
   /** Where a task names none. */
   device?: string | undefined;
+  /** Whether pages are watched, so that they can be reset in place. */
+  resetsInPlace?: boolean;
 }
 
 const DEFAULT_VIEWPORT: Viewport = { width: 1280, height: 800 };

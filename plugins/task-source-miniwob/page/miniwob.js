@@ -15,16 +15,28 @@
 
   const frame = () => new Promise((done) => requestAnimationFrame(() => done()));
 
+  /** Of this document, which may be reset many times. */
+  const style = document.createElement('style');
+
   function hide({ query }) {
-    const style = document.createElement('style');
     style.textContent = query === 'hidden' ? FOR_PEOPLE + HIDDEN_QUERY : FOR_PEOPLE;
     document.head.append(style);
   }
 
-  /** The images that the page made for this episode. */
+  /** Backgrounds that this document has loaded. */
+  const backgrounds = new Set();
+
+  /** The images that the page made for this episode, and those that its style sheets name, such as icons. */
   async function loadImages() {
     const loading = [...document.images].filter(({ complete }) => !complete);
-    await Promise.all(loading.map((image) => new Promise((done) => (image.onload = image.onerror = done))));
+    const named = [...document.body.querySelectorAll('*')].flatMap((each) =>
+      [...getComputedStyle(each).backgroundImage.matchAll(/url\("(.*?)"\)/g)].map(([, url]) => url),
+    );
+    for (const url of named.filter((each) => !backgrounds.has(each))) {
+      backgrounds.add(url);
+      loading.push(Object.assign(new Image(), { src: url }));
+    }
+    await Promise.all(loading.map((image) => image.decode().catch(() => undefined)));
     await document.fonts.ready;
   }
 

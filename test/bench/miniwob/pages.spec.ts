@@ -1,6 +1,7 @@
 import { findMiniwob } from '@ui-rl/testkit';
 import { check } from './check';
 import { solve, type Solvers } from './popups';
+import { compareResets } from './resets';
 import { World } from './world';
 
 const SOLVERS: Solvers = {
@@ -28,7 +29,7 @@ function quoted(goal: string): string {
 /** The pages themselves, which the set-up has fetched. */
 describe('pages of MiniWoB++ 1.1.0', () => {
   let world: World;
-  beforeAll(async () => (world = await World.start(findMiniwob(), 2, 'both')));
+  beforeAll(async () => (world = await World.start(findMiniwob(), 2, { observation: 'both' })));
   afterAll(() => world.close());
 
   const taskOf = (page: string) => world.tasks.find(({ id }) => id === `miniwob.${page}`)!;
@@ -52,5 +53,27 @@ describe('pages of MiniWoB++ 1.1.0', () => {
         episodes: [{ seed: 0 }],
       });
     },
+  );
+});
+
+describe('a page that is reset in place', () => {
+  let loaded: World;
+  let reset: World;
+  beforeAll(async () => {
+    loaded = await World.start(findMiniwob(), 1);
+    reset = await World.start(findMiniwob(), 1, { reset: 'in_place' });
+  });
+  afterAll(() => Promise.all([loaded.close(), reset.close()]));
+
+  it.each(['click-dialog', 'click-collapsible', 'email-inbox-delete'])(
+    'plays as one that is loaded: %s',
+    async (page) => {
+      const task = loaded.tasks.find(({ id }) => id === `miniwob.${page}`)!;
+      const compared = await compareResets(loaded, reset, task, [0, 1, 2, 3, 4]);
+      // The first is loaded, the next two are compared: the last two are reset in place.
+      expect(compared).toMatchObject({ episodes: 5, otherFirst: [], otherRaw: [] });
+      expect(compared.anew).toEqual({ 'its first frame is compared': 2 });
+    },
+    120_000,
   );
 });

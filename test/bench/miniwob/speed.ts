@@ -1,10 +1,14 @@
 import { loadavg } from 'node:os';
+import type { Task } from '@ui-rl/plugin-kit';
 import { Random } from '@ui-rl/random';
 import { processorMs } from './processor-time';
 import { randomClick, type Opened, type World } from './world';
 
 /** Of steps: each on pages of its own. */
 const ROUNDS = 5;
+
+/** Times that a page is opened before its resets are measured. */
+const OPENED_BEFORE = 4;
 
 export interface Speed {
   count: number;
@@ -22,6 +26,31 @@ export async function openings(world: World, pages: number, count: number): Prom
   // The first ones start the browser.
   await inParallel(pages, pages, open);
   return measured(count, () => inParallel(pages, count, open));
+}
+
+/**
+ * Resets pages in place in random order, so many at once, of which each has pages of its own that stay open. Before, each page is opened until its first frames
+ * have been compared, so that what is measured is what a long run has.
+ */
+export async function resets(
+  world: World,
+  tasks: readonly Task[],
+  pages: number,
+  count: number,
+): Promise<Speed> {
+  const random = new Random(3);
+  const open = async (task: Task) => (await world.open(task, random.below(1e6))).close();
+  const ownOf = (worker: number) => tasks.filter((_, at) => at % pages === worker);
+  const each = (work: (own: readonly Task[]) => Promise<void>) =>
+    Promise.all(Array.from({ length: pages }, (_, worker) => work(ownOf(worker))));
+  await each(async (own) => {
+    for (let round = 0; round < OPENED_BEFORE; round++) for (const task of own) await open(task);
+  });
+  return measured(count, () =>
+    each(async (own) => {
+      for (let reset = 0; reset < count / pages; reset++) await open(random.pick(own));
+    }),
+  );
 }
 
 /** Clicks at random places of pages in random order, so many at once; openings stand outside of what is measured. */

@@ -8,6 +8,7 @@ const DEADLINE_MS = 60_000;
 export interface Opened {
   sessionId: string;
   sha256: string;
+  png: Uint8Array;
   /** What the screen says, where that was asked for. */
   text: string | undefined;
   state: Record<string, unknown>;
@@ -19,29 +20,29 @@ export interface Opened {
 export class World {
   private constructor(
     readonly tasks: readonly Task[],
+    /** What the environment has said, a line each. */
+    readonly log: string[],
     private readonly sessions: Sessions,
   ) {}
 
-  static async start(
-    checkout: string | undefined,
-    pages: number,
-    observation = 'screenshot',
-  ): Promise<World> {
+  /** `options`: of the environment. */
+  static async start(checkout: string | undefined, pages: number, options: object = {}): Promise<World> {
+    const log: string[] = [];
     const registry = await loadComponents();
     const tasks = await loadTasks(registry, [{ source_type: 'miniwob' }]);
     const variables = checkout === undefined ? readVariables(['MINIWOB_DIR']) : { MINIWOB_DIR: checkout };
     const environment = await registry.create(
       'environment',
-      { name: 'browser', pages_per_browser: pages, observation },
+      { name: 'browser', pages_per_browser: pages, ...options },
       {
         ...registry.pagesWith(variables, fetchFolders()),
         scripts: registry.scripts,
         maxSessions: pages,
         programs: { chromium: findChromium() },
-        log: () => undefined,
+        log: (level, message) => void log.push(`${level} ${message}`),
       },
     );
-    return new World(tasks, new Sessions(environment, { maxSessions: pages }));
+    return new World(tasks, log, new Sessions(environment, { maxSessions: pages }));
   }
 
   /** Throws what the environment says where it does not open. */
@@ -53,6 +54,7 @@ export class World {
     return {
       sessionId,
       sha256: screenshot.sha256,
+      png: screenshot.png,
       text: screenshot.text,
       state: state ?? {},
       async step(action) {

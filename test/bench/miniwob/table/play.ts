@@ -1,0 +1,117 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { evaluate, type TaskResult } from '@ui-rl/api';
+import { readCliSettings, type RunFile } from '@ui-rl/settings';
+import { processorMs } from '../processor-time';
+import type { Row, RowKey, Setting, Training } from './row';
+
+/** Pages of one evaluation: what is lost where it is stopped. */
+export const PAGES_AT_ONCE = 5;
+
+const EPISODES_AT_ONCE = 6;
+const DEADLINE_MS = 60_000;
+
+export interface TablePolicy {
+  /** As the table calls it. */
+  name: string;
+  /** What `ui-rl eval --checkpoint` takes. */
+  checkpoint: string;
+  /** Run file that says how it is asked. */
+  config: string;
+  temperature: number;
+  training: Training;
+}
+
+export interface TablePage {
+  name: string;
+  split: string;
+}
+
+/** How a policy of a run file is asked. */
+export function settingOf({ model, rollout }: RunFile, temperature: number, look: string): Setting {
+  const { prompt, action_format } = model;
+  return {
+    look,
+    prompt: typeof prompt === 'string' ? prompt : JSON.stringify(prompt),
+    action_format: (action_format as { name?: string }).name ?? JSON.stringify(action_format),
+    temperature,
+    max_turns: rollout.max_turns,
+  };
+}
+
+/** Digest of all weights and configurations in the folder of a policy; of an endpoint or an address, the address. */
+export function weightsOf(checkpoint: string): string {
+  const folder = readCliSettings().models[checkpoint] ?? resolve(checkpoint);
+  if (!existsSync(folder)) return checkpoint;
+  const hash = createHash('sha256');
+  for (const name of readdirSync(folder).toSorted()) {
+    if (/\.(safetensors|json|jinja)$/.test(name)) hash.update(name).update(readFileSync(join(folder, name)));
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** Plays some pages, so many episodes each. Throws where the evaluation ends early. */
+export async function playPages(
+  policy: TablePolicy,
+  pages: readonly TablePage[],
+  { seed, episodes, ...key }: Omit<RowKey, 'page'> & { episodes: number },
+  signal?: AbortSignal,
+): Promise<Row[]> {
+  const names = pages.map(({ name }) => name);
+  const source = { source_type: 'miniwob', pages: names, look: key.setting.look, success: 'strict' };
+  const [began, used] = [performance.now(), processorMs()];
+  const report = await evaluate({
+    checkpoints: [policy.checkpoint],
+    tasks: JSON.stringify([source]),
+    runFile: policy.config,
+    flags: [
+      `--evaluation.episodes_per_task=${episodes}`,
+      '--evaluation.max_tasks=0',
+      `--evaluation.temperature=${policy.temperature}`,
+      `--training.seed=${seed}`,
+      // On a machine that does other work as well, a page may take its time.
+      `--environment.deadline_ms=${DEADLINE_MS}`,
+      `--rollout.concurrency=${EPISODES_AT_ONCE}`,
+      // What the page says, penalties included: every rule of the table follows from it.
+      '--rewards={"name":"miniwob-raw","at_least":-1}',
+    ],
+    records: 'none',
+    signal,
+    onWarning: (message) => console.error(message),
+  });
+  if (report.ended !== null) throw new Error(`the evaluation ended early: ${report.ended}`);
+  const facts = {
+    ...key,
+    seed,
+    training: policy.training,
+    seconds: (performance.now() - began) / 1000 / pages.length,
+    processorSeconds: (processorMs() - used) / 1000 / pages.length,
+    commit: commit(),
+    at: new Date().toISOString(),
+  };
+  return report.checkpoints[0].tasks.map((task) => ({ ...facts, ...rowOf(task, pages) }));
+}
+
+function rowOf(
+  { id, episodes }: TaskResult,
+  pages: readonly TablePage[],
+): Pick<Row, 'page' | 'split' | 'episodes' | 'invalid'> {
+  const page = id.replace('miniwob.', '');
+  const valid = episodes.filter(({ status }) => status !== 'invalid');
+  return {
+    page,
+    split: pages.find(({ name }) => name === page)!.split,
+    episodes: valid.map(({ seed, reward: raw, turns }) => ({ seed, raw, turns })),
+    invalid: episodes.length - valid.length,
+  };
+}
+
+function commit(): string {
+  try {
+    return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+  } catch {
+    return 'unknown';
+  }
+}
