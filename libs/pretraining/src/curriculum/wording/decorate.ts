@@ -56,8 +56,8 @@ export function decorate(order: () => string, random: Random, split: Split, exac
 
 /** A sentence that is no order, such as a question: with or without capital letter. */
 export function asWritten(sentence: () => string, random: Random): string {
-  const plain = unmarked(untaken(sentence, random));
-  return random.chance(0.85) ? capitalized(plain) : plain;
+  const plain = untaken(sentence, random);
+  return unmarked(random.chance(0.85) ? capitalized(plain) : plain);
 }
 
 /** A sentence that is no goal of a known benchmark; a taken one gets other words before it where all tries are taken. */
@@ -69,9 +69,11 @@ function untaken(make: () => string, random: Random): string {
   return say(BEFORE, { order: make() }, random, 'training');
 }
 
+/** With capital letters where sentences begin, names left alone. */
 function capitalized(sentence: string): string {
-  return sentence.replace(/^([("'“]*)(\p{Ll})/u, (_, before: string, letter: string) =>
-    before === '' ? letter.toUpperCase() : before + letter,
+  const pattern = /\uE000[^\uE001]*\uE001|(^|[.?] )(\p{Ll})/gu;
+  return sentence.replaceAll(pattern, (found: string, before?: string, letter?: string) =>
+    letter === undefined ? found : before + letter.toUpperCase(),
   );
 }
 

@@ -1,0 +1,49 @@
+import type { GeneratedPage, ScreenTruth } from '@ui-rl/page-generator';
+import type { Random } from '@ui-rl/random';
+import { ScreenView } from '../screen/view';
+import { decorate } from '../wording/decorate';
+import { inOrder } from '../wording/goals';
+import type { Split } from '../wording/phrases';
+import { CHOICES } from './kinds/choices';
+import { FIELD_TASKS } from './kinds/fields';
+import { PLACE_TASKS } from './kinds/places';
+import { VALUE_TASKS } from './kinds/values';
+import type { Task, TaskMaker } from './task';
+
+export { nextStep } from './solver';
+export { play, walk, type WalkEnd, type WalkOptions, type WalkStep } from './walk';
+export type { PageEvent, PageState, Step, Task } from './task';
+
+export const TASKS = { ...CHOICES, ...FIELD_TASKS, ...VALUE_TASKS, ...PLACE_TASKS } satisfies Record<
+  string,
+  TaskMaker
+>;
+export type TaskKind = keyof typeof TASKS;
+export const TASK_KINDS = Object.keys(TASKS) as TaskKind[];
+
+/**
+ * A task of a kind on a page.
+ *
+ * @param truth what the page shows at first
+ * @returns undefined where the page has nothing for a task of this kind
+ */
+export function makeTask(
+  kind: TaskKind,
+  page: GeneratedPage,
+  truth: ScreenTruth,
+  random: Random,
+  split: Split,
+): Task | undefined {
+  const maker: TaskMaker = TASKS[kind];
+  const parts = maker.make({ page, view: new ScreenView(truth), random, split });
+  if (parts === undefined) return undefined;
+  const orders = () => parts.map(({ order }) => order());
+  return {
+    kind,
+    page,
+    goal: decorate(() => inOrder(orders(), random, split), random, split),
+    subgoals: parts.flatMap(({ subgoals }) => subgoals),
+    endsByClick: parts[parts.length - 1].endsByClick === true,
+    isDone: (state) => parts.every(({ isDone }) => isDone(state)),
+  };
+}

@@ -1,0 +1,133 @@
+import type { TruthElement } from '@ui-rl/page-generator';
+import type { Random } from '@ui-rl/random';
+import type { ScreenView } from '../screen/view';
+import type { Step, Subgoal } from './task';
+
+/** A click on an element, at a place drawn at random. */
+export function clickStep(element: TruthElement, view: ScreenView, random: Random): Step {
+  const [x, y] = view.pointIn(element, random);
+  return { action: { action: 'click', x, y }, target: view.same(element).map(({ id }) => id) };
+}
+
+/** A click that leaves nothing to see: it ends what is to be done. */
+export function clicked(id: number): Subgoal {
+  return (view, random) => {
+    const element = view.get(id);
+    return element === undefined ? 'unseen' : clickStep(element, view, random);
+  };
+}
+
+/** Clicks on an element until it looks as it should. */
+export function clickedUntil(id: number, isReached: (element: TruthElement) => boolean): Subgoal {
+  return (view, random) => {
+    const element = view.get(id);
+    if (element === undefined) return 'unseen';
+    return isReached(element) ? 'reached' : clickStep(element, view, random);
+  };
+}
+
+export const checked = (id: number, want: boolean): Subgoal =>
+  clickedUntil(id, ({ state }) => (state.checked === true) === want);
+
+export const selected = (id: number): Subgoal => clickedUntil(id, ({ state }) => state.selected === true);
+
+export const expanded = (id: number): Subgoal => clickedUntil(id, ({ state }) => state.expanded === true);
+
+/** Something in a place that opens: clicks on what opens it while the thing itself is not to be seen. */
+export function opened(id: number, inner: Subgoal): Subgoal {
+  return (view, random) => {
+    const step = inner(view, random);
+    return step === 'unseen' ? clicked(id)(view, random) : step;
+  };
+}
+
+/** An option of a drop-down list: opens the list, clicks the option; reached when the closed list shows it. */
+export function chosen(select: number, option: number, name: string): Subgoal {
+  return (view, random) => {
+    const shown = view.get(option);
+    if (shown !== undefined) {
+      return shown.state.selected === true ? 'reached' : clickStep(shown, view, random);
+    }
+    const element = view.get(select);
+    if (element === undefined) return 'unseen';
+    return element.value === name ? 'reached' : clickStep(element, view, random);
+  };
+}
+
+const SELECT_ALL: Step = { action: { action: 'key', keys: ['ctrl', 'a'] }, target: [] };
+const ERASE: Step = { action: { action: 'key', keys: ['backspace'] }, target: [] };
+
+/** A text in a field: clicks the field, selects what else is in it, types. An empty text erases it. */
+export function filled(id: number, text: string): Subgoal {
+  return (view, random) => {
+    const field = view.get(id);
+    if (field === undefined) return 'unseen';
+    if ((field.value ?? '') === text) return 'reached';
+    if (field.state.focused !== true) return clickStep(field, view, random);
+    if ((field.value ?? '') !== '' && field.state.selected !== true) return SELECT_ALL;
+    return text === '' ? ERASE : { action: { action: 'type', text }, target: [] };
+  };
+}
+
+export const pressed = (...keys: string[]): Subgoal => {
+  return () => ({ action: { action: 'key', keys }, target: [] });
+};
+
+/** Steps nearer than this are made with the arrow keys. */
+const NEAR_STEPS = 5;
+/** Half the thumb of a native slider, by which its ends are inside its box. */
+const THUMB = 8;
+
+/** A slider at a value that the screen shows: drags the thumb, then corrects with the arrow keys. */
+export function slidTo(
+  id: number,
+  value: number,
+  scale: { min: number; max: number; step: number },
+): Subgoal {
+  return (view) => {
+    const slider = view.get(id);
+    if (slider === undefined) return 'unseen';
+    const now = Number(slider.value);
+    if (now === value) return 'reached';
+    const isNear = Math.abs(value - now) <= NEAR_STEPS * scale.step;
+    if (isNear && slider.state.focused === true) {
+      return { action: { action: 'key', keys: [value > now ? 'right' : 'left'] }, target: [] };
+    }
+    const from = placeOnTrack(slider, now, scale);
+    return { action: { action: 'drag', from, to: placeOnTrack(slider, value, scale) }, target: [id] };
+  };
+}
+
+function placeOnTrack(
+  { box: [left, top, width, height] }: TruthElement,
+  value: number,
+  { min, max }: { min: number; max: number },
+): readonly [number, number] {
+  const share = (value - min) / (max - min);
+  const x = left + THUMB + share * (width - 2 * THUMB);
+  return [Math.round(x), Math.floor(top + height / 2)];
+}
+
+/** A stepper at a value: clicks on less or more until it shows it. */
+export function steppedTo(id: number, value: number, less: number, more: number): Subgoal {
+  return (view, random) => {
+    const now = Number(view.get(id)?.value ?? Number.NaN);
+    if (now === value) return 'reached';
+    return Number.isNaN(now) ? 'unseen' : clicked(value > now ? more : less)(view, random);
+  };
+}
+
+/** An element in another one: drags it there. */
+export function dropped(source: number, target: number): Subgoal {
+  return (view, random) => {
+    const [from, to] = [view.get(source), view.get(target)];
+    if (from === undefined || to === undefined) return 'unseen';
+    if (view.isInside(from, to)) return 'reached';
+    const action = {
+      action: 'drag',
+      from: view.pointIn(from, random),
+      to: view.pointIn(to, random),
+    } as const;
+    return { action, target: [source, target] };
+  };
+}

@@ -1,0 +1,82 @@
+import type { Action } from '@ui-rl/actions';
+import type { LivePage, Screen, ScreenTruth } from '@ui-rl/page-generator';
+import type { Random } from '@ui-rl/random';
+import { nextStep } from './solver';
+import type { PageState, Step, Task } from './task';
+
+/** One screen of a walk with the right next action, asked as any question is. */
+export interface WalkStep extends Step {
+  screen: Screen;
+  goal: string;
+}
+
+export interface WalkOptions {
+  /** Share of actions that are no steps to the goal: a click anywhere; the solver then shows how to go on. */
+  stray: number;
+  /** Most actions of a walk. */
+  most: number;
+}
+
+/** How a walk ended: at its goal, with a `finish` that the page's state denies, or after too many actions. */
+export type WalkEnd = 'done' | 'mistaken' | 'endless';
+
+/** Does a task on its page, along the solver's way; returns each screen with the right next action. */
+export async function walk(
+  task: Task,
+  live: LivePage,
+  random: Random,
+  { stray, most }: WalkOptions,
+): Promise<{ steps: WalkStep[]; end: WalkEnd }> {
+  const steps: WalkStep[] = [];
+  for (let i = 0; i < most; i++) {
+    const screen = await live.screen();
+    const step = nextStep(task, screen.truth, random);
+    steps.push({ screen, goal: task.goal, ...step });
+    if (step.action.action === 'finish') return { steps, end: (await isDone(task, live)) ? 'done' : 'mistaken' };
+    const isStray = random.chance(stray) && i < most / 2;
+    await live.perform(isStray ? strayAction(screen.truth, random) : step.action);
+    if (!isStray && endsBy(task, step) && (await isDone(task, live))) return { steps, end: 'done' };
+  }
+  return { steps, end: 'endless' };
+}
+
+/** Does a task without pictures. */
+export async function play(task: Task, live: LivePage, random: Random, most = 24): Promise<WalkEnd> {
+  for (let i = 0; i < most; i++) {
+    const step = nextStep(task, await live.truth(), random);
+    if (step.action.action === 'finish') return (await isDone(task, live)) ? 'done' : 'mistaken';
+    await live.perform(step.action);
+    if (endsBy(task, step) && (await isDone(task, live))) return 'done';
+  }
+  return 'endless';
+}
+
+async function isDone(task: Task, live: LivePage): Promise<boolean> {
+  return task.isDone((await live.state()) as PageState);
+}
+
+/** Whether an action may be the last one: one that leaves nothing to see, as a click on a button or a key. */
+function endsBy(task: Task, { action }: Step): boolean {
+  return task.endsByClick && ['click', 'key'].includes(action.action);
+}
+
+/** Kinds that can be put right again after a stray click. */
+const HARMLESS = [
+  'checkbox',
+  'toggle',
+  'radio',
+  'text field',
+  'select',
+  'tab',
+  'accordion',
+  'menu',
+  'tree item',
+];
+
+/** A click on some element, or anywhere. */
+function strayAction({ elements, width, height }: ScreenTruth, random: Random): Action {
+  const harmless = elements.filter(({ kind, interactive }) => interactive && HARMLESS.includes(kind));
+  if (harmless.length === 0) return { action: 'click', x: width - 1, y: height - 1 };
+  const { center } = random.pick(harmless);
+  return { action: 'click', x: Math.floor(center[0]), y: Math.floor(center[1]) };
+}
