@@ -60,9 +60,11 @@ export class Draft {
     return this.materials.widget(kind, this);
   }
 
-  /** Widgets of these kinds one below the other, as the content of another one. */
-  content(kinds: readonly PlacedKind[], count: number): Widget {
+  /** Widgets of these kinds one below the other, as the content of another one, shown where the element `inside` is open. */
+  content(kinds: readonly PlacedKind[], count: number, inside?: number): Widget {
+    const before = this.parts.length;
     const widgets = Array.from({ length: count }, () => this.widget(this.random.pick(kinds)));
+    if (inside !== undefined) for (const part of this.parts.slice(before)) part.inside ??= inside;
     return {
       html: `<div class="c">${widgets.map(({ html }) => html).join('')}</div>`,
       height: widgets.reduce((sum, { height }) => sum + height + this.theme.gap, 0),

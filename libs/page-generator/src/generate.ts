@@ -1,6 +1,6 @@
 import { Random } from '@ui-rl/random';
 import { Draft } from './draft';
-import { LAYOUTS } from './layout/layouts';
+import { LAYOUTS, ROOMY_LAYOUTS } from './layout/layouts';
 import { assets } from './look/assets';
 import { drawIconSet } from './look/icons';
 import { dress, kitPath } from './look/kits';
@@ -17,6 +17,8 @@ export interface GenerateOptions {
   viewport?: Viewport;
   /** Kinds of widgets on the page; every kind where it is left out. */
   kinds?: readonly PlacedKind[];
+  /** Whether lists, menus and sections have room to open: no part of the page cuts them off. */
+  isRoomy?: boolean;
   /** The kind of page; drawn, or none, where it is left out. */
   scene?: SceneKind;
 }
@@ -76,7 +78,7 @@ export function generatePage(seed: number, options: GenerateOptions = {}): Gener
     (kind) => [kind, WIDGETS[kind].weight] as const,
   );
   const scene = drawScene(random, options);
-  const [layout] = weighted(random, LAYOUTS);
+  const [layout] = weighted(random, options.isRoomy === true ? ROOMY_LAYOUTS : LAYOUTS);
   const content =
     scene === undefined
       ? layout(draft, viewport, () => weighted(random, kinds)[0])

@@ -81,6 +81,8 @@ export interface PagePart {
   id: number;
   kind: WidgetKind;
   name: string;
+  /** The tab or the header of a section that shows it when it is open. */
+  inside?: number;
   items?: PartItem[];
   /** Actions on the items of records, or on a form. */
   actions?: PartAction[];

@@ -164,10 +164,15 @@ const grid: Layout = (draft, { width, height }, next) => {
   return `<div style="display:grid;grid-template-columns:repeat(${across},${cellWidth}px);gap:${theme.gap}px">${cells.join('')}</div>`;
 };
 
-export const LAYOUTS: readonly (readonly [Layout, number])[] = [
+/** Layouts in which nothing cuts off what opens on the page. */
+export const ROOMY_LAYOUTS: readonly (readonly [Layout, number])[] = [
   [column, 5],
   [flow, 4],
   [cards, 3],
+];
+
+export const LAYOUTS: readonly (readonly [Layout, number])[] = [
+  ...ROOMY_LAYOUTS,
   [columns, 2],
   [frame, 4],
   [scattered, 4],

@@ -84,7 +84,7 @@ export function stylesheet(theme: Theme): string {
 :root{${themeProperties(theme)}}
 *,*::before,*::after{box-sizing:border-box;animation:none!important;transition:none!important}
 html{background:var(--bg);height:100%}
-body{margin:0;height:100%;overflow:hidden;padding:${theme.padding}px;background:var(--bg);color:var(--fg);${kit === undefined ? `font:${size}px/${theme.lineHeight} ${font.family};` : ''}position:relative}
+body{margin:0;height:100%;overflow:hidden auto;padding:${theme.padding}px;background:var(--bg);color:var(--fg);${kit === undefined ? `font:${size}px/${theme.lineHeight} ${font.family};` : ''}position:relative}
 p{margin:0}.mu{color:var(--mu)}.sm{font-size:max(9px,.85em)}
 .c{display:flex;flex-direction:column;gap:var(--g);align-items:flex-start}
 .rw{display:flex;flex-wrap:wrap;gap:var(--g);align-items:center}

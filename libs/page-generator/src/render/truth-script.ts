@@ -223,6 +223,12 @@ export const TRUTH = String.raw`function (doc) {
     return rects.length === 1 ? sides(rects[0]) : rects.length === 0 ? null
       : rects.map(sides).reduce((best, each) => (area(each) > area(best) ? each : best));
   };
+  /** Whether all text of a field is selected; number fields do not say from where to where. */
+  const isAllSelected = (field) => {
+    if (typeof field.value !== 'string' || field.value === '') return false;
+    if (field.selectionEnd === null) return doc.getSelection().toString() === field.value;
+    return field.selectionStart === 0 && field.selectionEnd === field.value.length;
+  };
   const stateOf = (element) => {
     const state = {};
     const flag = (name) => element.getAttribute('aria-' + name);
@@ -233,6 +239,7 @@ export const TRUTH = String.raw`function (doc) {
     if (element.disabled === true || flag('disabled') === 'true') state.disabled = true;
     if (flag('expanded') !== null) state.expanded = flag('expanded') === 'true';
     if (doc.activeElement === element) state.focused = true;
+    if (state.focused && isAllSelected(element)) state.selected = true;
     return state;
   };
   const valueOf = (element) => {

@@ -1,4 +1,5 @@
 import { escape, mark, type Draft, type Widget } from '../draft';
+import type { PartItem } from '../page';
 import { lineHeight, linesOf, twisty } from './texts';
 
 export function list(draft: Draft): Widget {
@@ -89,17 +90,17 @@ export function table(draft: Draft): Widget {
 export function tree(draft: Draft): Widget {
   const { texts, random } = draft;
   const id = draft.id();
-  const items: { id: number; name: string }[] = [];
+  const items: PartItem[] = [];
   const [shut, open] = random.pick([
     ['▸', '▾'],
     ['+', '-'],
     ['›', '⌄'],
   ]);
   let lines = 0;
-  const level = (count: number, depth: number, isShown: boolean): string =>
+  const level = (count: number, depth: number, isShown: boolean, inside?: number): string =>
     Array.from({ length: count }, () => {
       const item = { id: draft.id(), name: texts.fresh(() => texts.label()) };
-      items.push(item);
+      items.push(inside === undefined ? item : { ...item, inside });
       lines += isShown ? 1 : 0;
       const inner = depth < 2 && random.chance(depth === 0 ? 0.75 : 0.4) ? texts.number(1, 4) : 0;
       const look = `style="padding-left:${depth * 12}px;display:block" class="nb"`;
@@ -109,7 +110,7 @@ export function tree(draft: Draft): Widget {
       }
       const isOpen = random.chance(0.4);
       const body = `b${draft.id()}`;
-      return `<span role="treeitem" ${look} ${marks} data-body="${body}" aria-expanded="${isOpen}">${twisty(open, shut)}${escape(item.name)}</span><div id="${body}"${isOpen ? '' : ' hidden'}>${level(inner, depth + 1, isShown && isOpen)}</div>`;
+      return `<span role="treeitem" ${look} ${marks} data-body="${body}" aria-expanded="${isOpen}">${twisty(open, shut)}${escape(item.name)}</span><div id="${body}"${isOpen ? '' : ' hidden'}>${level(inner, depth + 1, isShown && isOpen, item.id)}</div>`;
     }).join('');
   const html = level(texts.number(2, 4), 0, true);
   draft.parts.push({ id, kind: 'tree', name: '', items });

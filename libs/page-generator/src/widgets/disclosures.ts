@@ -11,7 +11,7 @@ export function tabs(draft: Draft): Widget {
     .map((name) => ({ id: draft.id(), name, body: `b${draft.id()}` }));
   const chosen = random.below(items.length);
   const inner = draft.narrowed(draft.width - 8);
-  const panels = items.map(() => inner.content(SMALL_KINDS, texts.number(1, 2)));
+  const panels = items.map(({ id }) => inner.content(SMALL_KINDS, texts.number(1, 2), id));
   draft.parts.push({
     ...{ id, kind: 'tabs', name: '', value: items[chosen].name },
     items: items.map(({ id, name }) => ({ id, name })),
@@ -38,7 +38,7 @@ export function accordion(draft: Draft): Widget {
     .several(texts.number(2, 4), () => texts.title())
     .map((name) => ({ id: draft.id(), name, body: `b${draft.id()}`, isOpen: random.chance(0.3) }));
   const inner = draft.narrowed(draft.width - 12);
-  const bodies = items.map(() => inner.content(SMALL_KINDS, 1));
+  const bodies = items.map(({ id }) => inner.content(SMALL_KINDS, 1, id));
   draft.parts.push({ id, kind: 'accordion', name: '', items: items.map(({ id, name }) => ({ id, name })) });
   const [shut, open] = random.pick([
     ['▸', '▾'],
