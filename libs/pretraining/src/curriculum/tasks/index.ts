@@ -1,11 +1,12 @@
-import type { GeneratedPage, ScreenTruth } from '@ui-rl/page-generator';
+import { generatePage, type GeneratedPage, type ScreenTruth } from '@ui-rl/page-generator';
 import type { Random } from '@ui-rl/random';
 import { ScreenView } from '../screen/view';
 import { decorate } from '../wording/decorate';
 import { inOrder } from '../wording/goals';
 import type { Split } from '../wording/phrases';
-import { CHOICES } from './kinds/choices';
+import { CHOICE_TASKS } from './kinds/choices';
 import { FIELD_TASKS } from './kinds/fields';
+import { MIXED_TASKS } from './kinds/mixed';
 import { PLACE_TASKS } from './kinds/places';
 import { VALUE_TASKS } from './kinds/values';
 import type { Task, TaskMaker } from './task';
@@ -14,12 +15,23 @@ export { nextStep } from './solver';
 export { play, walk, type WalkEnd, type WalkOptions, type WalkStep } from './walk';
 export type { PageEvent, PageState, Step, Task } from './task';
 
-export const TASKS = { ...CHOICES, ...FIELD_TASKS, ...VALUE_TASKS, ...PLACE_TASKS } satisfies Record<
-  string,
-  TaskMaker
->;
+export const TASKS = {
+  ...CHOICE_TASKS,
+  ...MIXED_TASKS,
+  ...FIELD_TASKS,
+  ...VALUE_TASKS,
+  ...PLACE_TASKS,
+} satisfies Record<string, TaskMaker>;
 export type TaskKind = keyof typeof TASKS;
 export const TASK_KINDS = Object.keys(TASKS) as TaskKind[];
+
+/** The page of a seed that a task of a kind may be set on; undefined where that page lacks what the task is about. */
+export function pageFor(kind: TaskKind, seed: number): GeneratedPage | undefined {
+  const maker: TaskMaker = TASKS[kind];
+  const page = generatePage(seed, { kinds: maker.widgets, isRoomy: true });
+  const isThere = page.parts.some((part) => part.kind === maker.widgets[0]);
+  return isThere && maker.fits?.(page) !== false ? page : undefined;
+}
 
 /**
  * A task of a kind on a page.

@@ -9,17 +9,20 @@ const FINISH: Step = { action: { action: 'finish', success: true }, target: [] }
 const NOTCH = 100;
 
 /**
- * The right next step of a task on a screen, from its goal and what is visible: the first part that is not reached, after closing
- * what covers it or scrolling until it is there. `finish` where all of it is visibly reached.
+ * The right next step of a task on a screen, from its goal and what is visible: that of the first part which is not reached. A part
+ * that cannot be seen waits for those after it, but for the click that ends the task; then what covers it is closed, or the page
+ * scrolled. `finish` where all is visibly reached.
  */
-export function nextStep(task: Task, truth: ScreenTruth, random: Random): Step {
+export function nextStep({ subgoals, endsByClick }: Task, truth: ScreenTruth, random: Random): Step {
   const view = new ScreenView(truth);
-  for (const subgoal of task.subgoals) {
+  let isOneUnseen = false;
+  for (const [i, subgoal] of subgoals.entries()) {
+    if (isOneUnseen && endsByClick && i === subgoals.length - 1) break;
     const step = subgoal(view, random);
-    if (step === 'unseen') return uncover(view, random) ?? scrollOn(view, random);
-    if (step !== 'reached') return step;
+    if (step === 'unseen') isOneUnseen = true;
+    else if (step !== 'reached') return step;
   }
-  return FINISH;
+  return isOneUnseen ? (uncover(view, random) ?? scrollOn(view, random)) : FINISH;
 }
 
 /** Closes the dialog that lies over what is looked for. */
@@ -32,7 +35,10 @@ function uncover(view: ScreenView, random: Random): Step | undefined {
 function scrollOn(view: ScreenView, random: Random): Step {
   const container = largest(view.elements.filter(({ kind }) => kind === 'scroll container'));
   if (container === undefined) {
-    return { action: { action: 'scroll', direction: 'down', amount: notches(view.truth.height / 2) }, target: [] };
+    return {
+      action: { action: 'scroll', direction: 'down', amount: notches(view.truth.height / 2) },
+      target: [],
+    };
   }
   const [x, y] = view.pointIn(container, random);
   const amount = notches(container.box[3]);

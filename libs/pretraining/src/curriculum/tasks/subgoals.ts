@@ -33,11 +33,27 @@ export const selected = (id: number): Subgoal => clickedUntil(id, ({ state }) =>
 
 export const expanded = (id: number): Subgoal => clickedUntil(id, ({ state }) => state.expanded === true);
 
-/** Something in a place that opens: clicks on what opens it while the thing itself is not to be seen. */
+/** Something in a place that opens: opens it while the thing itself is not to be seen. */
 export function opened(id: number, inner: Subgoal): Subgoal {
   return (view, random) => {
     const step = inner(view, random);
-    return step === 'unseen' ? clicked(id)(view, random) : step;
+    if (step !== 'unseen') return step;
+    const isOpen = view.get(id)?.state.expanded === true;
+    return isOpen ? 'unseen' : clicked(id)(view, random);
+  };
+}
+
+/** An element as the first of its list, which dragging puts in order. */
+export function sortedFirst(id: number, list: readonly number[]): Subgoal {
+  return (view, random) => {
+    const element = view.get(id);
+    const shown = list.map((each) => view.get(each)).filter((each) => each !== undefined);
+    if (element === undefined || shown.length < list.length) return 'unseen';
+    const first = shown.reduce((a, b) => (b.box[1] < a.box[1] ? b : a));
+    if (first === element) return 'reached';
+    const [left, top, width] = first.box;
+    const to = [Math.floor(left + width / 2), Math.floor(top + 1)] as const;
+    return { action: { action: 'drag', from: view.pointIn(element, random), to }, target: [id, first.id] };
   };
 }
 

@@ -58,8 +58,10 @@ export interface Task {
 
 /** A kind of tasks. */
 export interface TaskMaker {
-  /** Widgets that its pages must have; others stand beside them. */
+  /** Widgets of its pages, the more often the more often they are named; the first one is always there. */
   widgets: readonly WidgetKind[];
+  /** Whether a page may have what a task is about, as far as that can be told before it is opened. */
+  fits?: (page: GeneratedPage) => boolean;
   /** Parts of a goal in order; undefined where the page has nothing for it. */
   make: (situation: Situation) => Part[] | undefined;
 }

@@ -32,7 +32,8 @@ export async function walk(
     const screen = await live.screen();
     const step = nextStep(task, screen.truth, random);
     steps.push({ screen, goal: task.goal, ...step });
-    if (step.action.action === 'finish') return { steps, end: (await isDone(task, live)) ? 'done' : 'mistaken' };
+    if (step.action.action === 'finish')
+      return { steps, end: (await isDone(task, live)) ? 'done' : 'mistaken' };
     const isStray = random.chance(stray) && i < most / 2;
     await live.perform(isStray ? strayAction(screen.truth, random) : step.action);
     if (!isStray && endsBy(task, step) && (await isDone(task, live))) return { steps, end: 'done' };

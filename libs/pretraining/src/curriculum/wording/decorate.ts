@@ -2,20 +2,27 @@ import type { Random } from '@ui-rl/random';
 import { phrases, say, type Split } from './phrases';
 import { isTaken, unmarked } from './provenance';
 
-/** Before an order in the imperative. */
+/** Before any order. */
 const BEFORE = phrases(
   [
     'please <order>',
+    '(now|next|here), <order>',
+    '(your task|the task|task|goal|your goal|to do|todo|instruction): <order>',
+    'on this (page|screen), <order>',
+  ],
+  ['here is your job: <order>', 'kindly do this: <order>'],
+);
+
+/** Before an order that begins with its verb. */
+const BEFORE_VERB = phrases(
+  [
     '(can|could|would|will) you (please|) <order>?',
-    '(now|next|first), <order>',
     "(i want|i'd like|i would like|i need) you to <order>",
     'you (should|need to|have to|must) <order>',
-    '(your task|the task|task|goal|your goal|to do|todo|instruction): <order>',
     "let's <order>",
     'kindly <order>',
     'just <order>',
     'go ahead and <order>',
-    'on this (page|screen), <order>',
     'try to <order>',
     'the (next|only) thing to do is to <order>',
   ],
@@ -27,6 +34,9 @@ const BEFORE = phrases(
     'what remains is to <order>',
   ],
 );
+/** How orders begin that do not begin with their verb. */
+const NO_VERB =
+  /^(?:\uE000|[^a-z]|(?:first|for|from|in|inside|no|of|once|only|somewhere|step|the|to|under|what|which|with|your)\b)/;
 
 /** Behind an order that does not end with a text to keep to the letter. */
 const BEHIND = phrases(
@@ -48,7 +58,8 @@ const MOST_TRIES = 30;
 export function decorate(order: () => string, random: Random, split: Split, exact?: string): string {
   const plain = untaken(order, random);
   const isOpen = exact !== undefined && plain.endsWith(exact);
-  const around = isOpen || random.chance(0.8) ? BEFORE : BEHIND;
+  const before = NO_VERB.test(plain) || random.chance(0.3) ? BEFORE : BEFORE_VERB;
+  const around = isOpen || random.chance(0.8) ? before : BEHIND;
   const sentence = () =>
     random.chance(POLITE_SHARE[split]) ? say(around, { order: plain }, random, split) : plain;
   return punctuate(asWritten(sentence, random), random);

@@ -143,7 +143,6 @@ export const PICK_FROM_MENU = phrases(
     'find <option> (in|under) <menu> and click it',
     'call <option> from <menu>',
     'under <menu>, (choose|click|use) <option>',
-    '<menu> > <option>'.replace('<menu>', 'click <menu>'),
   ],
   ['unfold <menu> and take <option>', '<option> is in <menu>: use it'],
 );
@@ -259,4 +258,20 @@ export const CLICK_EXTREME = phrases(
     'click on <superlative> one of the (numbers|values)',
   ],
   ['your click belongs to <superlative> (number|value)', 'take <superlative> (number|value) of them all'],
+);
+export const SORT_FIRST = phrases(
+  [
+    'move <source> to the (beginning|start|top) of the list',
+    'make <source> the first (of the list|in the list|item)',
+    'put <source> first',
+    'drag <source> (up to|to) the first place',
+    'let <source> come first',
+    'pull <source> up until it is the first',
+    'bring <source> to the (top|beginning)',
+    'sort <source> to the (top|front)',
+    'place <source> above all the others',
+    'reorder the list so that <source> is (first|at the beginning)',
+    'take <source> to the first place (of|in) the list',
+  ],
+  ['see that nothing stands above <source> in the list', 'have the list begin with <source>'],
 );

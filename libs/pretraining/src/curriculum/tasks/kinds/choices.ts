@@ -152,7 +152,7 @@ const click: TaskMaker = {
   },
 };
 
-export const CHOICES = {
+export const CHOICE_TASKS = {
   click,
   select,
   radio,

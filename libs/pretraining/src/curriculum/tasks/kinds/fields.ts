@@ -1,11 +1,13 @@
-import type { PagePart } from '@ui-rl/page-generator';
+import type { ElementKind, PagePart } from '@ui-rl/page-generator';
 import { isSayable, mentionExactly } from '../../wording/mention';
 import { TYPE_INTO } from '../../wording/orders';
 import { ANSWER_INTO, CHOOSE_OPTION, CLEAR, PICK_DATE, PICK_SUGGESTION, REPLACE } from '../../wording/tasks';
 import { drawText } from '../../wording/texts';
 import { referenceBy, refer } from '../../references';
+import { nounSlots, ofNoun } from '../../references/reference';
+import { NOUNS } from '../../wording/nouns';
 import { maybeSubmitted, mentioned, orderOn, partsOf, sayable, submitPart } from '../say';
-import { chosen, clicked, filled, pressed } from '../subgoals';
+import { chosen, clicked, filled, opened, pressed } from '../subgoals';
 import type { Part, Situation, TaskMaker } from '../task';
 
 function textFor(part: PagePart, { random }: Situation): string {
@@ -143,6 +145,43 @@ const answer: TaskMaker = {
   },
 };
 
+/** How many there are of a kind, to be typed into a field. */
+const count: TaskMaker = {
+  widgets: ['field', 'checkboxes', 'buttons', 'shapes', 'list'],
+  make: (situation) => {
+    const { view, random } = situation;
+    const fields = partsOf(situation, 'field').filter(({ id }) => (view.get(id)!.value ?? '') === '');
+    const counted = NOUNS.map((noun) => ({ noun, found: ofNoun(noun, view) })).filter(({ noun, found }) => {
+      return found.length > 1 && noun.kinds.every((kind) => COUNTED.includes(kind));
+    });
+    if (fields.length === 0 || counted.length === 0) return undefined;
+    const { noun, found } = random.pick(counted);
+    const { id } = random.pick(fields);
+    const text = String(found.length);
+    const question = () =>
+      `${random.pick(['the number of', 'how many', 'the count of'])} ${random.pick(nounSlots(noun).nouns)}`;
+    const asked = () => question().replace(/^(how many .*)/, '$1 there are');
+    return maybeSubmitted(situation, [
+      {
+        order: orderOn(situation, ANSWER_INTO, view.get(id)!, () => ({ question: asked() })),
+        subgoals: [filled(id, text)],
+        isDone: (state) => state[id] === text,
+      },
+    ]);
+  },
+};
+
+const COUNTED: readonly ElementKind[] = [
+  'checkbox',
+  'button',
+  'shape',
+  'list item',
+  'radio',
+  'link',
+  'tab',
+  'close button',
+];
+
 const LEAST_TYPED = 2;
 
 /** Some letters into a field, then what it suggests. */
@@ -209,8 +248,11 @@ const date: TaskMaker = {
         subgoals: [
           (seen, dice) => {
             if (seen.get(part.id)?.value === written) return 'reached';
-            const cell = seen.elements.find(({ kind, name }) => kind === 'date' && name === String(day));
-            return clicked(cell?.id ?? part.id)(seen, dice);
+            const cell = seen.elements.find((element) => {
+              const isOurs = seen.ancestors(element).some(({ name }) => name === part.name);
+              return element.kind === 'date' && element.name === String(day) && isOurs;
+            });
+            return opened(part.id, cell === undefined ? () => 'unseen' : clicked(cell.id))(seen, dice);
           },
         ],
         isDone: (state) => state[part.id] === written,
@@ -226,6 +268,7 @@ export const FIELD_TASKS = {
   'drop-down': dropDown,
   form,
   answer,
+  count,
   autocomplete,
   date,
 };

@@ -1,4 +1,6 @@
-import type { TruthElement } from '@ui-rl/page-generator';
+import type { PagePart, TruthElement } from '@ui-rl/page-generator';
+import { orderFor } from '../../questions/point';
+import { refer, referenceBy } from '../../references';
 import { marked } from '../../wording/provenance';
 import { UNFOLD } from '../../wording/orders';
 import { say } from '../../wording/phrases';
@@ -7,6 +9,7 @@ import {
   CLOSE_THEN,
   DRAG_ONTO,
   FIND_AND,
+  SORT_FIRST,
   IN_SECTION,
   PICK_FROM_MENU,
 } from '../../wording/tasks';
@@ -22,8 +25,8 @@ import {
   sayable,
   writtenElements,
 } from '../say';
-import { clicked, dropped, expanded, opened, selected } from '../subgoals';
-import type { Part, Situation, Subgoal, TaskMaker } from '../task';
+import { clicked, dropped, expanded, opened, selected, sortedFirst } from '../subgoals';
+import type { Part, Subgoal, TaskMaker } from '../task';
 
 /** An item of a menu that has to be opened. */
 const menu: TaskMaker = {
@@ -129,13 +132,17 @@ const tree: TaskMaker = {
   },
 };
 
+/** Lowest part that scrolls, in pixels: one notch of the wheel would leave out what is in a lower one. */
+const LOWEST = 75;
+
 /** Something further down in what scrolls. */
 const scroll: TaskMaker = {
   widgets: ['scroll container', 'scroll container', 'text'],
+  fits: ({ parts }) => parts.filter(({ kind }) => kind === 'scroll container').length === 1,
   make: (situation) => {
     const { page, view, random, split } = situation;
     const containers = page.parts.filter(
-      ({ kind, id }) => kind === 'scroll container' && view.get(id) !== undefined,
+      ({ kind, id }) => kind === 'scroll container' && (view.get(id)?.box[3] ?? 0) >= LOWEST,
     );
     if (containers.length !== 1) return undefined;
     const inside = page.parts.filter(({ id, kind }) => {
@@ -166,14 +173,19 @@ const scroll: TaskMaker = {
   },
 };
 
-/** A dialog over the page: to be closed, and at times something behind it to be clicked. */
+/** A dialog over the page: something in it to be clicked, or to be closed, at times to get at what is behind it. */
 const dialog: TaskMaker = {
   widgets: ['dialog', 'buttons', 'text'],
+  fits: ({ parts }) => parts.some(({ kind, value }) => kind === 'dialog' && value === true),
   make: (situation) => {
     const { page, view, random, split } = situation;
     const part = page.parts.find(({ kind, id }) => kind === 'dialog' && view.get(id) !== undefined);
-    const close = view.elements.find(({ kind, parent }) => kind === 'close button' && parent === part?.id);
+    const close = part?.items?.map(({ id }) => view.get(id)).find((element) => element !== undefined);
     if (part === undefined || close === undefined) return undefined;
+    const inside = writtenElements(situation, ['button']).filter((element) =>
+      view.isInside(element, view.get(part.id)!),
+    );
+    if (random.chance(0.3) && inside.length > 0) return [clickPart(situation, random.pick(inside))];
     const closing: Part = {
       order: () => say(CLOSE_THEN, {}, random, split),
       subgoals: [
@@ -181,15 +193,71 @@ const dialog: TaskMaker = {
       ],
       isDone: (state) => state[part.id] === false,
     };
-    const behind = page.parts.filter(({ kind, id }) => kind === 'buttons' && view.get(id) === undefined);
-    const inside = writtenElements(situation, ['button']).filter((element) =>
-      view.isInside(element, view.get(part.id)!),
+    const behind = sayable(
+      situation,
+      page.parts.filter(
+        ({ kind, id, inside: header }) =>
+          kind === 'buttons' && header === undefined && view.get(id) === undefined,
+      ),
     );
-    const dice = random.next();
-    if (dice < 0.3 && inside.length > 0) return [clickPart(situation, random.pick(inside))];
-    const hidden = sayable(situation, behind);
-    if (dice < 0.5 || hidden.length === 0) return [closing];
-    return [closing];
+    if (random.chance(0.4) || behind.length === 0) return [closing];
+    const { id, name } = random.pick(behind);
+    return [
+      closing,
+      {
+        order: () => `${random.pick(['click', 'press', 'choose', 'use'])} ${mentioned(situation, name)}`,
+        subgoals: [clicked(id)],
+        endsByClick: true,
+        isDone: happened(id, 'click'),
+      },
+    ];
+  },
+};
+
+/** A list in which dragging makes another order. */
+const sort: TaskMaker = {
+  widgets: ['sortable list', 'text'],
+  make: (situation) => {
+    const { page, view, random, split } = situation;
+    const part = page.parts.find(
+      ({ kind, items = [] }) =>
+        kind === 'sortable list' && items.every(({ id }) => view.get(id) !== undefined),
+    );
+    const movable = (part?.items ?? []).slice(1).filter(({ id }) => isNameable(situation, view.get(id)));
+    if (part === undefined || movable.length === 0) return undefined;
+    const { id, name } = random.pick(movable);
+    const list = part.items!.map((item) => item.id);
+    return maybeSubmitted(situation, [
+      {
+        order: () => say(SORT_FIRST, { source: named(situation, view.get(id)!) }, random, split),
+        subgoals: [sortedFirst(id, list)],
+        isDone: (state) => (state[part.id] as string[] | undefined)?.[0] === name,
+      },
+    ]);
+  },
+};
+
+/** The link in a row of a table. */
+const row: TaskMaker = {
+  widgets: ['table', 'table', 'text'],
+  fits: ({ parts }) => parts.some(({ kind, items }) => kind === 'table' && items !== undefined),
+  make: (situation) => {
+    const { view, random, split } = situation;
+    const found = view.elements
+      .filter(({ kind, row: at }) => kind === 'link' && at !== undefined)
+      .flatMap((element) => referenceBy('row', element, view, random, split) ?? []);
+    if (found.length === 0) return undefined;
+    const reference = random.pick(found);
+    const { element } = reference;
+    return [
+      {
+        order: () =>
+          say(orderFor(element, random), { target: refer(reference, random, split) }, random, split),
+        subgoals: [clicked(element.id)],
+        endsByClick: true,
+        isDone: happened(element.id, 'click'),
+      },
+    ];
   },
 };
 
@@ -223,18 +291,19 @@ const drag: TaskMaker = {
   },
 };
 
+function isOfNumbers({ kind, items = [] }: PagePart): boolean {
+  return kind === 'grid' && items.length > 0 && items.every(({ name }) => /^\d+$/.test(name));
+}
+
 /** The largest or smallest of the numbers in a grid. */
 const extreme: TaskMaker = {
   widgets: ['grid', 'grid', 'text'],
+  fits: ({ parts }) => parts.filter(isOfNumbers).length === 1,
   make: (situation) => {
     const { view, random, split } = situation;
-    const grids = situation.page.parts.filter(({ kind, items = [] }) => {
-      return (
-        kind === 'grid' &&
-        items.length > 0 &&
-        items.every(({ id, name }) => /^\d+$/.test(name) && view.get(id) !== undefined)
-      );
-    });
+    const grids = situation.page.parts.filter(
+      (part) => isOfNumbers(part) && part.items!.every(({ id }) => view.get(id) !== undefined),
+    );
     if (grids.length !== 1) return undefined;
     const items = grids[0].items!.toSorted((a, b) => Number(a.name) - Number(b.name));
     const isLargest = random.chance(0.5);
@@ -254,5 +323,4 @@ const extreme: TaskMaker = {
   },
 };
 
-export const PLACE_TASKS = { menu, section, unfold, tree, scroll, dialog, drag, extreme };
-export type { Situation };
+export const PLACE_TASKS = { menu, section, unfold, tree, scroll, dialog, drag, sort, row, extreme };

@@ -1,0 +1,105 @@
+import { PageRenderer, type LivePage } from '@ui-rl/page-generator';
+import { Random } from '@ui-rl/random';
+import { isTaken } from '../wording/provenance';
+import { makeTask, pageFor, play, TASK_KINDS, walk, type Task, type TaskKind } from '.';
+
+/** Tasks of each kind that are done, each on a page of its own. */
+const SEEDS = 20;
+/** Share of tasks whose page keeps what they are about from view, as a list that is lower than one notch of the wheel. */
+const MOST_UNDONE = 0.15;
+const MOST_PAGES = 1200;
+const AT_ONCE = 4;
+const MINUTES = 60_000;
+
+let renderer: PageRenderer;
+beforeAll(async () => {
+  renderer = await PageRenderer.launch();
+});
+afterAll(() => renderer.close());
+
+/** A task of a kind on the page of a seed, if that page has one. */
+async function onPage<T>(
+  kind: TaskKind,
+  seed: number,
+  use: (task: Task, live: LivePage, random: Random) => Promise<T>,
+): Promise<T | undefined> {
+  const page = pageFor(kind, seed);
+  if (page === undefined) return undefined;
+  const live = await renderer.open(page);
+  try {
+    const random = new Random(seed);
+    const task = makeTask(kind, page, await live.truth(), random, 'training');
+    return task === undefined ? undefined : await use(task, live, random);
+  } finally {
+    await live.close();
+  }
+}
+
+/** What comes of the first tasks of a kind, some of them done at once. */
+async function ofKind<T>(
+  kind: TaskKind,
+  count: number,
+  use: (task: Task, live: LivePage, random: Random) => Promise<T>,
+): Promise<T[]> {
+  const found: T[] = [];
+  let seed = 0;
+  const work = async () => {
+    while (found.length < count && seed < MOST_PAGES) {
+      const one = await onPage(kind, ++seed, use);
+      if (one !== undefined) found.push(one);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return found;
+}
+
+describe('solvers', () => {
+  it.each(TASK_KINDS)(
+    'do tasks on real pages: %s',
+    async (kind) => {
+      const ends = await ofKind(kind, SEEDS, async (task, live, random) => {
+        expect(task.isDone({ events: [], ...(await live.state()) })).toBe(false);
+        return { end: await play(task, live, random), goal: task.goal };
+      });
+      expect(ends.length).toBeGreaterThanOrEqual(SEEDS);
+      expect(ends.filter(({ end }) => end === 'mistaken')).toEqual([]);
+      expect(ends.filter(({ end }) => end !== 'done').length).toBeLessThanOrEqual(MOST_UNDONE * ends.length);
+    },
+    5 * MINUTES,
+  );
+});
+
+describe('walks', () => {
+  it(
+    'show every screen with its right next action, and the way back from a stray one',
+    async () => {
+      const walks = await ofKind('several checkboxes', 6, (task, live, random) =>
+        walk(task, live, random, { stray: 0.5, most: 30 }),
+      );
+      expect(walks.filter(({ end }) => end === 'done').length).toBeGreaterThanOrEqual(5);
+      for (const { steps } of walks) {
+        expect(new Set(steps.map(({ goal }) => goal)).size).toBe(1);
+        for (const { screen } of steps) expect(screen.rgb.length).toBe(3 * screen.width * screen.height);
+      }
+    },
+    5 * MINUTES,
+  );
+
+  it(
+    'are the same for the same seed',
+    async () => {
+      const goals = () => ofKind('form', 3, (task) => Promise.resolve(task.goal));
+      expect((await goals()).toSorted()).toEqual((await goals()).toSorted());
+    },
+    5 * MINUTES,
+  );
+});
+
+it(
+  'never states a goal that MiniWoB++ or the demo phone has',
+  async () => {
+    const goals = await ofKind('one checkbox', 20, (task) => Promise.resolve(task.goal));
+    expect(goals.filter(isTaken)).toEqual([]);
+  },
+  5 * MINUTES,
+);
