@@ -2,7 +2,7 @@ import type { Action } from '@ui-rl/actions';
 import type { LivePage, Screen, ScreenTruth } from '@ui-rl/page-generator';
 import type { Random } from '@ui-rl/random';
 import { nextStep } from './solver';
-import type { PageState, Step, Task } from './task';
+import type { Step, Task } from './task';
 
 /** One screen of a walk with the right next action, asked as any question is. */
 export interface WalkStep extends Step {
@@ -53,7 +53,7 @@ export async function play(task: Task, live: LivePage, random: Random, most = 24
 }
 
 async function isDone(task: Task, live: LivePage): Promise<boolean> {
-  return task.isDone((await live.state()) as PageState);
+  return task.isDone(await live.state());
 }
 
 /** Whether an action may be the last one: one that leaves nothing to see, as a click on a button or a key. */

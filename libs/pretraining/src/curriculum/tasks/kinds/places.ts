@@ -67,7 +67,7 @@ const section: TaskMaker = {
     const inner = sayable(situation, hidden);
     if (inner.length === 0) return undefined;
     const { id, name, kind, inside } = random.pick(inner);
-    const header = view.get(inside!)!;
+    const header = view.get(inside)!;
     const noun = kind === 'links' ? 'link' : 'button';
     const order = () =>
       `${random.pick(['click', 'press', 'click on', 'choose'])} ${random.pick(['', 'the '])}${mentioned(situation, name)} ${random.pick(['', noun, noun])}`.trim();
@@ -118,7 +118,7 @@ const tree: TaskMaker = {
     );
     if (below.length === 0) return undefined;
     const { id, name, inside } = random.pick(below);
-    const parent = view.get(inside!)!;
+    const parent = view.get(inside)!;
     const order = () =>
       `${random.pick(['click', 'select', 'choose', 'click on'])} ${mentioned(situation, name)}`;
     return [
