@@ -12,3 +12,18 @@ export { pointQuestions, type QuestionOptions } from './questions/point';
 export type { Question, Reading, Target } from './questions/question';
 export { readQuestions } from './questions/read';
 export type { Split } from './wording/phrases';
+export {
+  makeTask,
+  nextStep,
+  pageFor,
+  play,
+  TASK_KINDS,
+  walk,
+  type PageState,
+  type Step,
+  type Task,
+  type TaskKind,
+  type WalkEnd,
+  type WalkOptions,
+  type WalkStep,
+} from './tasks';

@@ -8,6 +8,7 @@ import { CHOICE_TASKS } from './kinds/choices';
 import { FIELD_TASKS } from './kinds/fields';
 import { MIXED_TASKS } from './kinds/mixed';
 import { PLACE_TASKS } from './kinds/places';
+import { SCENE_TASKS } from './kinds/scenes';
 import { VALUE_TASKS } from './kinds/values';
 import type { Task, TaskMaker } from './task';
 
@@ -21,6 +22,7 @@ export const TASKS = {
   ...FIELD_TASKS,
   ...VALUE_TASKS,
   ...PLACE_TASKS,
+  ...SCENE_TASKS,
 } satisfies Record<string, TaskMaker>;
 export type TaskKind = keyof typeof TASKS;
 export const TASK_KINDS = Object.keys(TASKS) as TaskKind[];
@@ -28,6 +30,8 @@ export const TASK_KINDS = Object.keys(TASKS) as TaskKind[];
 /** The page of a seed that a task of a kind may be set on; undefined where that page lacks what the task is about. */
 export function pageFor(kind: TaskKind, seed: number): GeneratedPage | undefined {
   const maker: TaskMaker = TASKS[kind];
+  if (maker.scenes !== undefined)
+    return generatePage(seed, { scene: maker.scenes[seed % maker.scenes.length] });
   const page = generatePage(seed, { kinds: maker.widgets, isRoomy: true });
   const isThere = page.parts.some((part) => part.kind === maker.widgets[0]);
   return isThere && maker.fits?.(page) !== false ? page : undefined;

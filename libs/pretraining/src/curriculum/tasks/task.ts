@@ -1,5 +1,5 @@
 import type { Action } from '@ui-rl/actions';
-import type { GeneratedPage, PlacedKind } from '@ui-rl/page-generator';
+import type { GeneratedPage, PlacedKind, SceneKind } from '@ui-rl/page-generator';
 import type { Random } from '@ui-rl/random';
 import type { ScreenView } from '../screen/view';
 import type { Target } from '../questions/question';
@@ -60,6 +60,8 @@ export interface Task {
 export interface TaskMaker {
   /** Widgets of its pages, the more often the more often they are named; the first one is always there. */
   widgets: readonly PlacedKind[];
+  /** Whole pages, one of which it is set on instead. */
+  scenes?: readonly SceneKind[];
   /** Whether a page may have what a task is about, as far as that can be told before it is opened. */
   fits?: (page: GeneratedPage) => boolean;
   /** Parts of a goal in order; undefined where the page has nothing for it. */

@@ -20,7 +20,7 @@ const THEN = phrases(
     'first of all <first>, and then <second>',
     'start with this: <first>. go on with this: <second>',
     '<first> and afterwards <second>',
-    '1. <first> 2. <second>',
+    'step by step: <first>, <second>',
     'do two things: <first> and <second>',
     '<first>, followed by this: <second>',
     'to begin with, <first>. when that is done, <second>',

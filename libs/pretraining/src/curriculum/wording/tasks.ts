@@ -158,6 +158,8 @@ export const IN_SECTION = phrases(
     'look (in|into) <section> and <order>',
     'switch to <section>, then <order>',
     'inside <section>, <order>',
+    'find <section>, open it and <order>',
+    'once <section> is open, <order>',
   ],
   ['<section> holds what you need: <order>', 'with <section> open, <order>'],
 );
@@ -274,4 +276,38 @@ export const SORT_FIRST = phrases(
     'take <source> to the first place (of|in) the list',
   ],
   ['see that nothing stands above <source> in the list', 'have the list begin with <source>'],
+);
+export const ACT_ON_RECORD = phrases(
+  [
+    '<deed> <name>',
+    '<deed> (what|the entry|the item|the one) (of|from|called|with the name) <name>',
+    'click the <control> (icon|control|symbol) (of|for|in the row of|next to|at|belonging to) <name>',
+    'press <control> (for|at|on|beside) <name>',
+    'use <control> (on|for) <name>',
+    'look for <name> and press <control>',
+    '(find|locate) <name> and <deed> it',
+    'in the entry of <name>, press <control>',
+    'for <name>, (press|click|use) <control>',
+    'of all entries, <deed> that of <name>',
+    'go to <name> and (press|use|click) <control>',
+    'where it says <name>, (press|click) <control>',
+  ],
+  [
+    'the one of <name>: <deed> it',
+    'have <control> pressed for <name>',
+    'at <name>, your click goes to <control>',
+  ],
+);
+export const OPEN_RECORD = phrases(
+  [
+    'open (the message|the entry|the item|what is|the mail) (of|from|by) <name>',
+    'show (the message|the entry|the item|the mail) (of|from) <name>',
+    'read what <name> (wrote|sent)',
+    'see what <name> (wrote|sent)',
+    'go to the (message|entry|mail) (of|from) <name>',
+    'look at the (message|entry|mail) (of|from) <name>',
+    'open up <name>',
+    'find <name> and open it',
+  ],
+  ['let me see what came from <name>', 'bring up the message that <name> sent'],
 );
