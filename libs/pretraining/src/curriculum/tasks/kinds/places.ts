@@ -39,11 +39,12 @@ const menu: TaskMaker = {
     if (part === undefined || items.length === 0) return undefined;
     const item = random.pick(items);
     const header = situation.view.get(part.id)!;
+    const pick = clicked(item.id);
     const slots = () => ({ menu: named(situation, header), option: mentioned(situation, item.name) });
     return [
       {
         order: () => say(PICK_FROM_MENU, slots(), random, split),
-        subgoals: [opened(part.id, clicked(item.id))],
+        subgoals: [opened(part.id, item.inside === undefined ? pick : opened(item.inside, pick))],
         endsByClick: true,
         isDone: happened(item.id, 'click'),
       },
