@@ -10,6 +10,7 @@ const published: Record<string, number> = {
   'Qwen/Qwen3-VL-30B-A3B-Instruct': 31_070_754_032,
   'Qwen/Qwen3.5-0.8B': 852_985_920,
   'Qwen/Qwen3.5-4B': 4_539_265_536,
+  'Qwen/Qwen3.5-35B-A3B': 35_107_181_936,
   'llava-hf/llava-1.5-7b-hf': 7_063_427_072,
   'llava-hf/llava-onevision-qwen2-0.5b-ov-hf': 893_675_552,
   'HuggingFaceTB/SmolVLM-256M-Instruct': 256_484_928,

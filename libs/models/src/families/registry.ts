@@ -7,6 +7,7 @@ import { llavaOneVision } from './llava-onevision';
 import { qwen2Vl } from './qwen2-vl';
 import { qwen25Vl } from './qwen2-5-vl';
 import { qwen35 } from './qwen3-5';
+import { qwen35Moe } from './qwen3-5-moe';
 import { qwen3Vl } from './qwen3-vl';
 import { qwen3VlMoe } from './qwen3-vl-moe';
 
@@ -20,6 +21,7 @@ const families: Record<string, FamilyFactory> = {
   qwen3_vl: qwen3Vl,
   qwen3_vl_moe: qwen3VlMoe,
   qwen3_5: qwen35,
+  qwen3_5_moe: qwen35Moe,
   llava,
   llava_onevision: llavaOneVision,
   idefics2,

@@ -22,7 +22,7 @@ interface ProcessorKind {
 const kinds: readonly ProcessorKind[] = [
   {
     names: ['Qwen2VLImageProcessor', 'Qwen2_5_VLImageProcessor', 'Qwen2_5VLImageProcessor'],
-    modelTypes: ['qwen2_vl', 'qwen2_5_vl', 'qwen3_vl', 'qwen3_vl_moe', 'qwen3_5'],
+    modelTypes: ['qwen2_vl', 'qwen2_5_vl', 'qwen3_vl', 'qwen3_vl_moe', 'qwen3_5', 'qwen3_5_moe'],
     parse: (json, source) => new QwenVlImages(parseQwenVlImages(json, source)),
   },
   {

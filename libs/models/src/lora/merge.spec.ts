@@ -28,7 +28,7 @@ async function logProbs(
   return found.data as Float32Array;
 }
 
-test.each(['qwen3-vl-b', 'qwen3-vl-moe-a', 'qwen3-vl-moe-b', 'qwen3-5-a'])(
+test.each(['qwen3-vl-b', 'qwen3-vl-moe-a', 'qwen3-vl-moe-b', 'qwen3-5-a', 'qwen3-5-moe-a'])(
   '%s with an adapter merged in computes what it does with the adapter beside',
   async (name) => {
     const family = await loadFamily(join(fixtures, name, 'model'));

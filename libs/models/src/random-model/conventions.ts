@@ -179,6 +179,7 @@ const conventions: Readonly<Record<string, Conventions>> = {
   qwen3_vl: qwen3,
   qwen3_vl_moe: qwen3,
   qwen3_5: qwen35,
+  qwen3_5_moe: qwen35,
   llava,
   llava_onevision: oneVision,
   idefics2,

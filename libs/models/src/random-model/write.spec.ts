@@ -39,6 +39,7 @@ function small(id: string): Json {
   if (rope?.mrope_section !== undefined) rope.mrope_section = rope.mrope_section.map((pairs) => pairs / 4);
   if ('linear_num_key_heads' in text) shrinkLinearAttention(text);
   text.vocab_size = Math.min(text.vocab_size as number, 'layer_types' in text ? 248_060 : 151_660);
+  if ('shared_expert_intermediate_size' in text) text.shared_expert_intermediate_size = 16;
   if ('num_experts' in text)
     Object.assign(text, { num_experts: 4, num_experts_per_tok: 2, moe_intermediate_size: 48 });
   if (id.startsWith('Qwen/')) shrinkQwenTower(vision);

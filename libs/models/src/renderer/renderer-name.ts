@@ -11,6 +11,7 @@ const COOKBOOK_NAMES: Readonly<Record<string, readonly string[]>> = {
 /** Its names for models that may reason: the first lets them, the second does not. */
 const THINKING_NAMES: Readonly<Record<string, readonly [thinks: string, doesNot: string]>> = {
   qwen3_5: ['qwen3_5', 'qwen3_5_disable_thinking'],
+  qwen3_5_moe: ['qwen3_5', 'qwen3_5_disable_thinking'],
 };
 
 /** Whether the prompts of a template leave a thought open. */

@@ -1,5 +1,6 @@
 import { ops, type Value } from '@ui-rl/graph';
 import type { ConfigReader } from '../../config-reader';
+import { gatedMlp } from '../../nn/gated-mlp';
 import type { LayerBuilder } from '../../nn/layer-builder';
 import { LinearStack } from '../../nn/stack';
 import type { LinearSpec } from '../base';
@@ -16,6 +17,8 @@ export interface MixtureConfig {
   expertSize: number;
   /** whether the weights of a token's experts are made to add up to 1 */
   normalized: boolean;
+  /** width of an expert that computes every token, times a sigmoid of its own gate; none without it */
+  sharedSize?: number;
 }
 
 /**
@@ -46,10 +49,41 @@ export function mixtureLinears(mixture: MixtureConfig, hiddenSize: number, name:
   const stack = { count: experts, used: expertsPerToken };
   const [into, back] = sizes(mixture, hiddenSize);
   return [
+    ...sharedLinears(mixture, hiddenSize, name),
     { name: `${name}.gate`, inFeatures: hiddenSize, outFeatures: experts, part: 'text', group: 'router' },
     { name: `${name}.experts.gate_up_proj`, ...into, part: 'text', group: 'experts', stack },
     residual({ name: `${name}.experts.down_proj`, ...back, part: 'text', group: 'experts', stack }),
   ];
+}
+
+/** The shared expert and its gate. */
+function sharedLinears({ sharedSize: wide }: MixtureConfig, hiddenSize: number, name: string): LinearSpec[] {
+  if (wide === undefined) return [];
+  const linear = (part: string, inFeatures: number, outFeatures: number): LinearSpec => ({
+    name: `${name}.${part}`,
+    inFeatures,
+    outFeatures,
+    part: 'text',
+    group: 'mlp',
+  });
+  return [
+    linear('shared_expert.gate_proj', hiddenSize, wide),
+    linear('shared_expert.up_proj', hiddenSize, wide),
+    residual(linear('shared_expert.down_proj', wide, hiddenSize)),
+    linear('shared_expert_gate', hiddenSize, 1),
+  ];
+}
+
+/** What the shared expert gives each token: sigmoid(gate(x)) · network(x), x [R, hidden] → [R, hidden]. */
+function sharedExpert(build: LayerBuilder, width: number, x: Value, name: string): Value {
+  const [, hidden] = x.shape as [unknown, number];
+  const size = { inFeatures: hidden, width, outFeatures: hidden };
+  const gate = build.linear(x, `${name}.shared_expert_gate`, {
+    inFeatures: hidden,
+    outFeatures: 1,
+    bias: false,
+  });
+  return ops.mul(ops.sigmoid(gate), gatedMlp(build, x, `${name}.shared_expert`, size));
 }
 
 type Size = Pick<LinearSpec, 'inFeatures' | 'outFeatures'>;
@@ -133,11 +167,18 @@ function combine(results: Value, positions: Value, weights: Value): Value {
 /**
  * A mixture of gated feed-forward networks, Σ weight · down(silu(gate(x)) · up(x)) over the k experts that a router picks for each
  * token (arXiv:1701.06538, section 2; the weights are a softmax over all experts): x [R, hidden] → [R, hidden].
- * Tokens are sorted by expert, so that each expert is one product over the tokens it has, and none where it has none.
+ * Tokens are sorted by expert, so that each expert is one product over the tokens it has, and none where it has none. What a shared
+ * expert gives is added.
  */
 export function mixtureOfExperts(build: LayerBuilder, mixture: MixtureConfig, x: Value, name: string): Value {
   const { experts, weights } = build.graph.scope('router', () => route(build, mixture, x, name));
   const { rows, groups, positions } = build.graph.scope('dispatch', () => dispatch(x, experts, mixture));
   const results = build.graph.scope('experts', () => compute(build, mixture, rows, groups, name));
-  return build.graph.scope('combine', () => combine(results, positions, weights));
+  const combined = build.graph.scope('combine', () => combine(results, positions, weights));
+  const { sharedSize } = mixture;
+  if (sharedSize === undefined) return combined;
+  return ops.add(
+    combined,
+    build.graph.scope('shared_expert', () => sharedExpert(build, sharedSize, x, name)),
+  );
 }

@@ -1,6 +1,7 @@
 import { ConfigReader } from '../../config-reader';
 import { mropeSections, outputWeight, parseDecoder, type DecoderConfig } from '../common/decoder-config';
 import type { LinearAttentionConfig } from '../common/linear-attention';
+import type { MixtureConfig } from '../common/mixture';
 import { parseQwen3Vision, type Qwen3VlConfig } from '../qwen3-vl/config';
 
 const textPrefix = 'model.language_model';
@@ -52,7 +53,14 @@ function parseRope(reader: ConfigReader, headDim: number): Pick<DecoderConfig, '
   return { rotaryDim, rope: { theta, sections, interleaved: true } };
 }
 
-function parseText(top: ConfigReader, reader: ConfigReader): DecoderConfig {
+/** Where the text models of dense Qwen3.5 and of those with experts differ. */
+export interface Qwen35Variant {
+  mixture?: (reader: ConfigReader) => MixtureConfig;
+  /** `intermediate_size` where no layer has such a network */
+  intermediateSize?: number;
+}
+
+function parseText(top: ConfigReader, reader: ConfigReader, variant: Qwen35Variant): DecoderConfig {
   if (!reader.boolean('attn_output_gate', true)) throw reader.error('attn_output_gate', 'true');
   const bias = reader.boolean('attention_bias', false);
   const headDim = reader.integer('head_dim', 256);
@@ -67,8 +75,9 @@ function parseText(top: ConfigReader, reader: ConfigReader): DecoderConfig {
     ...parseRope(reader, headDim),
     maxPositions: reader.integer('max_position_embeddings', 262_144),
     linearAttention: parseLinearAttention(reader),
+    mixture: variant.mixture?.(reader),
   };
-  return parseDecoder(reader, own, { headDim });
+  return parseDecoder(reader, own, { headDim, intermediateSize: variant.intermediateSize });
 }
 
 /** The tower has no deepstack; original folders say so with an empty list. */
@@ -79,14 +88,14 @@ function noDeepstack(reader: ConfigReader): number[] {
 }
 
 /**
- * Reads the config.json of a dense Qwen3.5, 3.6 or 3.8. Weights of further prediction heads (`mtp`) are not read.
+ * Reads the config.json of a Qwen3.5, 3.6 or 3.8, dense unless told otherwise. Weights of further prediction heads (`mtp`) are not read.
  * @throws ModelError naming the field when something is missing, contradictory or unsupported.
  */
-export function parseQwen35Config(json: unknown, file: string): Qwen3VlConfig {
+export function parseQwen35Config(json: unknown, file: string, variant: Qwen35Variant = {}): Qwen3VlConfig {
   const reader = ConfigReader.of(json, file);
   const visionReader = reader.section('vision_config');
   const vision = parseQwen3Vision(visionReader, noDeepstack);
-  const text = parseText(reader, reader.section('text_config'));
+  const text = parseText(reader, reader.section('text_config'), variant);
   if (vision.outHiddenSize !== text.hiddenSize)
     throw visionReader.error('out_hidden_size', `text_config.hidden_size = ${text.hiddenSize}`);
   return { text, vision, imageTokenId: reader.integer('image_token_id', 248_056, 0) };
