@@ -1,4 +1,4 @@
-import { generatePage, WIDGET_KINDS } from './index';
+import { FIRST_HELD_OUT_SEED, generatePage, WIDGET_KINDS } from './index';
 
 it('gives the same page for the same seed', () => {
   for (const seed of [0, 7, 12_345, 2 ** 31 + 3]) expect(generatePage(seed)).toEqual(generatePage(seed));
@@ -20,4 +20,15 @@ it('has viewports in multiples of 16', () => {
     const { width, height } = generatePage(seed);
     expect([width % 16, height % 16]).toEqual([0, 0]);
   }
+});
+
+it('dresses pages for evaluation in kits that no other page has', () => {
+  const kitsFrom = (first: number) => {
+    const pages = Array.from({ length: 150 }, (_, i) => generatePage(first + i).html);
+    return new Set(pages.flatMap((html) => /href="\/kits\/(@?[^"/]+)/.exec(html)?.[1] ?? []));
+  };
+  const [training, heldOut] = [kitsFrom(0), kitsFrom(FIRST_HELD_OUT_SEED)];
+  expect(training.size).toBeGreaterThan(5);
+  expect(heldOut.size).toBeGreaterThan(2);
+  expect([...heldOut].filter((kit) => training.has(kit))).toEqual([]);
 });

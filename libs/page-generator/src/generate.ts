@@ -67,7 +67,7 @@ export function generatePage(seed: number, options: GenerateOptions = {}): Gener
   const random = new Random(seed);
   const drawn = drawViewport(random);
   const viewport = options.viewport ?? drawn;
-  const theme = drawTheme(random, viewport.width);
+  const theme = drawTheme(random, viewport.width, seed);
   const icons = drawIconSet(random);
   const materials = {
     ...{ random, theme, icons, texts: new Texts(random) },

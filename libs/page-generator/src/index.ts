@@ -1,4 +1,5 @@
 export { LivePage, type PageAction, type PageEvent } from './live/live-page';
+export { FIRST_HELD_OUT_SEED } from './look/kits';
 export { generatePage, type GenerateOptions } from './generate';
 export {
   SCENE_KINDS,

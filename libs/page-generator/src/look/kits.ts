@@ -79,6 +79,15 @@ export function installedKits(): Kit[] {
   return KITS.filter(({ name }) => assets().kitFolders.has(name));
 }
 
+/** Pages of this seed and above are for evaluation: kits of their own dress them, which no page of a lower seed has. */
+export const FIRST_HELD_OUT_SEED = 2 ** 30;
+const HELD_OUT = ['nes.css', 'papercss', 'sakura.css', 'simpledotcss', '@exampledev/new.css'];
+
+/** The kits that may dress the page of a seed. */
+export function kitsFor(seed: number): Kit[] {
+  return installedKits().filter(({ name }) => HELD_OUT.includes(name) === seed >= FIRST_HELD_OUT_SEED);
+}
+
 /** Where pages find a kit. */
 export function kitPath({ name, file }: Kit): string {
   return `/kits/${name}/${file}`;

@@ -1,7 +1,7 @@
 import type { Random } from '@ui-rl/random';
 import { contrast, css, fromHsl, mix, readable, type Rgb } from './colors';
 import { FONTS, type PageFont } from './fonts';
-import { installedKits, type Kit } from './kits';
+import { kitsFor, type Kit } from './kits';
 
 export type ButtonLook = 'native' | 'filled' | 'outline' | 'flat' | 'raised' | 'soft';
 export type FieldLook = 'native' | 'box' | 'underline' | 'filled' | 'inset';
@@ -56,8 +56,8 @@ function accentColor(random: Random, background: Rgb): Rgb {
 const KIT_SHARE = 0.22;
 
 /** Draws a look. `width` is that of the viewport: narrow pages get small sizes. */
-export function drawTheme(random: Random, width: number): Theme {
-  const kits = installedKits();
+export function drawTheme(random: Random, width: number, seed: number): Theme {
+  const kits = kitsFor(seed);
   const kit = random.chance(KIT_SHARE) && kits.length > 0 ? random.pick(kits) : undefined;
   const isDark = kit === undefined ? random.chance(0.28) : kit.isDark === true;
   const isPlain = kit !== undefined || (!isDark && random.chance(0.25));

@@ -1,11 +1,11 @@
 import type { Action } from '@ui-rl/actions';
-import type { Box, ScreenTruth } from '@ui-rl/page-generator';
+import { FIRST_HELD_OUT_SEED, type Box, type ScreenTruth } from '@ui-rl/page-generator';
 import type { Target } from './questions/question';
 import { holds } from './screen/boxes';
 
-/** Pages of this seed and above are for evaluation alone. */
-export const FIRST_HELD_OUT_SEED = 2 ** 30;
+export { FIRST_HELD_OUT_SEED };
 
+/** Whether the page of a seed is for evaluation alone. */
 export function isHeldOutSeed(seed: number): boolean {
   return seed >= FIRST_HELD_OUT_SEED;
 }
