@@ -1,2 +1,3 @@
 export { isLinkLocalHost, lookupBeyondLink } from './addresses';
 export { AnswerTooLong, boundedFetch, fetchFailure, type FetchLimits } from './bounded-fetch';
+export { serverError, type ServerError } from './server-error';

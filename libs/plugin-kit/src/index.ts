@@ -23,7 +23,15 @@ export {
   type Task,
   type TrajectoryStatus,
 } from '@ui-rl/contracts';
-export { AnswerTooLong, boundedFetch, fetchFailure, lookupBeyondLink, type FetchLimits } from '@ui-rl/http';
+export {
+  AnswerTooLong,
+  boundedFetch,
+  fetchFailure,
+  lookupBeyondLink,
+  serverError,
+  type FetchLimits,
+  type ServerError,
+} from '@ui-rl/http';
 export { Random } from '@ui-rl/random';
 export { DEADLINES, MAX_WAIT_MS, RETRIES, retry, type RetryOptions, type RetryPolicy } from '@ui-rl/retry';
 export * from './errors';

@@ -1,3 +1,6 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { ZerosServer } from '@ui-rl/testkit';
 import { Endpoint } from './endpoint';
 import { JudgeOptions } from './options';
@@ -27,3 +30,50 @@ it.each(['169.254.169.254', '[64:ff9b::a9fe:a9fe]'])(
     );
   },
 );
+
+/** Answers with an error of this form as long as it is asked for a schema, or with `max_tokens`. */
+async function refusing(form: (words: string, field: string) => unknown) {
+  const asked: Record<string, unknown>[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const given = JSON.parse(body) as Record<string, unknown>;
+      asked.push(given);
+      const field = ['response_format', 'max_tokens'].find((name) => name in given);
+      const hint = field === 'max_tokens' ? ', use max_completion_tokens' : '';
+      const verdict = { message: { role: 'assistant', content: '{"reason": "done", "success": true}' } };
+      response.writeHead(field === undefined ? 200 : 422, { 'content-type': 'application/json' });
+      response.end(
+        JSON.stringify(
+          field === undefined
+            ? { choices: [{ ...verdict, finish_reason: 'stop' }] }
+            : form(`${field} is not supported${hint}`, field),
+        ),
+      );
+    });
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  return { address, asked, stop: () => new Promise((closed) => server.close(closed)) };
+}
+
+it.each<[string, (words: string, field: string) => unknown]>([
+  ['OpenAI', (message, param) => ({ error: { message, param, type: 'invalid_request_error' } })],
+  ['vLLM, SGLang', (message) => ({ object: 'error', message, code: 422 })],
+  ['FastAPI', (msg, field) => ({ detail: [{ loc: ['body', field], msg, type: 'extra_forbidden' }] })],
+  ['Starlette', (detail) => ({ detail })],
+  ['Ollama', (error) => ({ error })],
+  ['Google', (message) => [{ error: { code: 422, message, status: 'INVALID_ARGUMENT' } }]],
+  ['OpenRouter', (raw) => ({ error: { message: 'Provider returned error', metadata: { raw } } })],
+])('asks in another way where a server of the form of %s wants that', async (_, form) => {
+  const { address, asked, stop } = await refusing(form);
+  try {
+    await expect(vote(address)).resolves.toMatchObject({ success: true });
+    expect(asked.map((body) => ['response_format', 'max_tokens'].filter((name) => name in body))).toEqual([
+      ['response_format', 'max_tokens'],
+      ['max_tokens'],
+      [],
+    ]);
+  } finally {
+    await stop();
+  }
+});

@@ -1,6 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import OpenAI, { APIConnectionError, APIError } from 'openai';
-import { boundedFetch, fetchFailure, RETRIES, retry, type Deadline, type Log } from '@ui-rl/plugin-kit';
+import {
+  boundedFetch,
+  fetchFailure,
+  RETRIES,
+  retry,
+  serverError,
+  type Deadline,
+  type Log,
+} from '@ui-rl/plugin-kit';
 import type { JudgeOptions } from './options';
 import { NoVerdict, readVerdict, VERDICT_SCHEMA, type Verdict } from './verdict';
 
@@ -15,6 +23,19 @@ const MAX_ANSWER_BYTES = 4 * 2 ** 20;
 /** No answer within the time of one. */
 class Late extends Error {}
 
+/** Its errors say what the server says, whichever form that has. */
+class JudgeClient extends OpenAI {
+  protected override makeStatusError(
+    status: number,
+    body: object | undefined,
+    message: string | undefined,
+    headers: Headers,
+  ): APIError {
+    const error = body === undefined ? undefined : serverError(body);
+    return super.makeStatusError(status, { error }, message, headers);
+  }
+}
+
 /** A model that answers `/chat/completions` of OpenAI's API. Pictures go as data URLs. */
 export class Endpoint {
   private readonly client: OpenAI;
@@ -27,7 +48,7 @@ export class Endpoint {
     private readonly key: string | undefined,
     private readonly log: Log,
   ) {
-    this.client = new OpenAI({
+    this.client = new JudgeClient({
       baseURL: options.base_url,
       apiKey: key ?? 'none',
       // Nothing that the environment says to others of its kind.
