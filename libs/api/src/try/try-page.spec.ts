@@ -273,6 +273,9 @@ it.each<[string, Partial<TryOptions>, RegExp]>([
   ['no task', { task: ' ' }, /--task is empty/],
   ['no such kind of check', { byHand: true, checks: 'txt' }, /no kind of check "txt"/],
   ['no such storage state', { storageState: 'none.json' }, /no file .*none\.json/],
+  ['an unwritable folder', { out: 'a.txt/seen' }, /cannot write to .*seen: ENOTDIR: .*a\.txt is a file/],
+  ['the same by hand', { byHand: true, out: 'a.txt/seen' }, /cannot write to .*; name another one/],
+  ['an unwritable folder', { byHand: true, saveStorageState: 'a.txt/s.json' }, /cannot write to .*a\.txt/],
   ['no live page', { byHand: true, isShown: false }, /--by-hand needs the live page/],
   ['an option that there is not', { flags: ['--rollout.max_turnz=2'] }, /max_turnz/],
 ])('says what is wrong: %s', async (_, more, message) => {

@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { describeError } from '@ui-rl/bus';
 import type { Log } from '@ui-rl/plugin-kit';
 import { DEADLINES } from '@ui-rl/retry';
 import { isEndpoint } from '../evaluate/candidate';
+import { assertWritable } from '../local/writable-folder';
 import { playByAgent } from './agent-episode';
 import { demonstrate } from './demonstration';
 import { TryFailure } from './failure';
@@ -40,6 +41,7 @@ function refuse(): never {
  * @throws TryFailure, SettingsError: what was found, and what to do
  */
 export async function tryPage(options: TryOptions): Promise<TryResult> {
+  await refuseUnwritable(options);
   const setup = await prepareTry(options);
   const live = new LiveView({
     mode: options.byHand === true ? 'hand' : 'agent',
@@ -60,6 +62,23 @@ export async function tryPage(options: TryOptions): Promise<TryResult> {
     throw error;
   } finally {
     await page?.close();
+  }
+}
+
+/** What is played is written at the end: where it cannot be, nothing is begun. */
+async function refuseUnwritable({
+  byHand = false,
+  out,
+  saveStorageState,
+  workingDir = process.cwd(),
+}: TryOptions): Promise<void> {
+  const state = saveStorageState === undefined ? [] : [dirname(saveStorageState)];
+  for (const folder of [...(out === undefined && !byHand ? [] : [out ?? '.']), ...state]) {
+    const path = resolve(workingDir, folder);
+    await assertWritable(path).catch((error: unknown) => {
+      const advice = byHand && out === undefined ? 'name another folder with --out' : 'name another one';
+      throw new TryFailure(`cannot write to ${path}: ${describeError(error)}; ${advice}`);
+    });
   }
 }
 

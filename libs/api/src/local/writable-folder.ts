@@ -1,0 +1,15 @@
+import { constants, existsSync } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+
+/**
+ * Looks whether a folder can be written to, or made, and changes nothing.
+ *
+ * @throws Error of the system, or one that names the file in its way
+ */
+export async function assertWritable(folder: string): Promise<void> {
+  let there = resolve(folder);
+  while (!existsSync(there)) there = dirname(there);
+  if (!(await stat(there)).isDirectory()) throw new Error(`ENOTDIR: ${there} is a file, expected a folder`);
+  await access(there, constants.W_OK);
+}
