@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { BusService } from '@ui-rl/bus';
+import { Launched, startNats } from '@ui-rl/testkit';
 import { trainCommand } from './train';
 
 const SMALL = ['--dry-run', '--model', 'small', '--tasks', 'demo_training', '--max_steps', '7'];
@@ -30,3 +32,31 @@ it('says of a run that ends with its warm start that its steps do not count', as
   const only = ['--training.warm_start.only', '--training.warm_start.episodes', episodes];
   expect(await dryRun(...only)).toMatch(/^ends after {2}the warm start$/m);
 });
+
+it('says on Ctrl-C that the run goes on, and how to end it', async () => {
+  const root = join(__dirname, '../../../..');
+  const nats = await startNats();
+  const bus = await BusService.connect({ service: 'test', servers: [nats.url] });
+  const flags = ['--model', 'small', '--tasks', 'demo_training', '--max_steps', '7'];
+  const command = Launched.start(
+    process.execPath,
+    [join(root, 'libs/testkit/run-ts.cjs'), join(root, 'services/cli/src/main.ts'), 'train', ...flags],
+    { cwd: root, env: { ...process.env, NATS_URL: nats.url } },
+  );
+  try {
+    const [, runId] = await command.prints(/^run (\S+)\nmonitor .+\n/m, 60_000);
+    command.child.kill('SIGINT');
+    expect(await command.exited).toBe(130);
+    const after = command.output.slice(command.output.indexOf('the run goes on'));
+    expect(after).toMatch(
+      new RegExp(
+        `^the run goes on without this command\nmonitor none answers .*\nto end it: .*npx ui-rl runs stop ${runId}\n`,
+      ),
+    );
+    expect(await bus.runs.state(runId)).toMatchObject({ phase: 'baseline' });
+  } finally {
+    await command.kill();
+    await bus.close();
+    await nats.stop();
+  }
+}, 120_000);

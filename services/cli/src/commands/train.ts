@@ -74,7 +74,7 @@ export function trainCommand(): Command {
 function goesOnText(runId: string, page: string): string {
   const { hasBroker, nats } = readCliSettings();
   const where = hasBroker ? `${brokerVariable(nats)} ` : '';
-  return `the run goes on without this command, ${page}\nto end it: ${where}npx ui-rl runs stop ${runId}`;
+  return `the run goes on without this command\nmonitor ${page}\nto end it: ${where}npx ui-rl runs stop ${runId}`;
 }
 
 /** What a run would be, a line each. */
