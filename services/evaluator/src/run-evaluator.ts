@@ -158,6 +158,8 @@ export class RunEvaluator implements ServedRun {
     if (stage === undefined) return;
     const state = await this.bus.runs.state(this.plan.runId);
     if (state?.phase !== 'training') return;
+    // Silence before it began is none of its own.
+    this.stall.sign();
     const start = { stage, policy: name, policyVersion: step };
     await this.store.change((current) => begin(current, this.plan, start));
   }
