@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { ZerosServer } from '@ui-rl/testkit';
@@ -34,23 +34,20 @@ it.each(['169.254.169.254', '[64:ff9b::a9fe:a9fe]'])(
 /** Answers with an error of this form as long as it is asked for a schema, or with `max_tokens`. */
 async function refusing(form: (words: string, field: string) => unknown) {
   const asked: Record<string, unknown>[] = [];
-  const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      const given = JSON.parse(body) as Record<string, unknown>;
-      asked.push(given);
-      const field = ['response_format', 'max_tokens'].find((name) => name in given);
-      const hint = field === 'max_tokens' ? ', use max_completion_tokens' : '';
-      const verdict = { message: { role: 'assistant', content: '{"reason": "done", "success": true}' } };
-      response.writeHead(field === undefined ? 200 : 422, { 'content-type': 'application/json' });
-      response.end(
-        JSON.stringify(
-          field === undefined
-            ? { choices: [{ ...verdict, finish_reason: 'stop' }] }
-            : form(`${field} is not supported${hint}`, field),
-        ),
-      );
-    });
-  });
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const given = JSON.parse(await text(request)) as Record<string, unknown>;
+    asked.push(given);
+    const field = ['response_format', 'max_tokens'].find((name) => name in given);
+    const hint = field === 'max_tokens' ? ', use max_completion_tokens' : '';
+    const message = { role: 'assistant', content: '{"reason": "done", "success": true}' };
+    const body =
+      field === undefined
+        ? { choices: [{ message, finish_reason: 'stop' }] }
+        : form(`${field} is not supported${hint}`, field);
+    response.writeHead(field === undefined ? 200 : 422, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(body));
+  };
+  const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   return { address, asked, stop: () => new Promise((closed) => server.close(closed)) };
