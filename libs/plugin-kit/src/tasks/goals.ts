@@ -61,7 +61,9 @@ export async function refuseSharedGoals(training: TaskList, evaluation: TaskList
   const shared: string[] = [];
   let count = 0;
   for (let place = 0; place < training.length; place++) {
-    for (const other of evaluated.placesOf(training.goalHash(place))) {
+    const hash = training.goalHash(place);
+    if (Number.isNaN(hash)) continue;
+    for (const other of evaluated.placesOf(hash)) {
       count += 1;
       if (shared.length === MOST_NAMED) continue;
       const [trained, scored] = [await training.at(place), await evaluation.at(other)];

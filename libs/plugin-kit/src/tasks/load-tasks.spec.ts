@@ -134,6 +134,9 @@ describe('a goal that is trained and evaluated', () => {
       goal({ page: undefined, application: 'a' }),
       goal({ page: undefined, application: 'b' }),
     ],
+    ['what the page itself says', goal({}, { goalFrom: 'goal' }), goal({}, { goalFrom: 'goal' })],
+    ['what the page of one of them says', goal({}, { goalFrom: 'goal' }), goal({})],
+    ['what the page of the other says', goal({}), goal({}, { goalFrom: 'goal' })],
   ])('is another where %s differs', async (_what, training, evaluation) => {
     expect(await share(training, evaluation)).toBeUndefined();
   });
