@@ -13,8 +13,11 @@ type StateName = (typeof STATE)[number];
 /** How matrices are trained; everything else is trained with AdamW. */
 export type MatrixOptimizer = 'adamw' | 'muon';
 const MOMENTUM = 0.95;
-/** Makes a step of Muon as large as one of AdamW (Liu et al. 2025, arXiv:2502.16982, section 2.2). */
-const MUON_SCALE = 0.2;
+/**
+ * Root mean square of a step of Muon, as a multiple of the learning rate: about that of AdamW's first steps. Liu et al. 2025
+ * (arXiv:2502.16982, section 2.2) take 0.2, which is slower here.
+ */
+const MUON_SCALE = 1;
 /** Not the matrices inside a network: embeddings, positions, output layers. */
 const NO_MATRIX = /embed|^heads\./;
 

@@ -53,7 +53,7 @@ export class Answerer {
     private readonly rowsPerPass: number,
   ) {}
 
-  /** Adds the gradients of the mean loss of all questions to `sums`. Screens are of one size. */
+  /** Adds the gradients of the mean loss of all questions to `sums`. Screens of one size waste nothing. */
   async accumulate(
     screens: readonly AskedScreen[],
     sums: Map<string, Float32Array>,
@@ -117,12 +117,20 @@ export class Answerer {
   }
 }
 
-/** Screens in passes of at most so many questions; a screen is never parted. */
+/** Patches of a pass at most, padding included: attention takes memory by their square. */
+const PATCHES_PER_PASS = 5_000;
+
+/** Screens of similar sizes in passes of at most so many questions; a screen is never split. */
 function parts(screens: readonly AskedScreen[], rows: number): AskedScreen[][] {
   const out: AskedScreen[][] = [];
-  let count = Infinity;
-  for (const screen of screens) {
-    if (count + screen.rows.length > rows) {
+  let count = 0;
+  for (const screen of screens.toSorted((a, b) => patchesOf(a) - patchesOf(b))) {
+    const part = out.at(-1);
+    const fits =
+      part !== undefined &&
+      count + screen.rows.length <= rows &&
+      (part.length + 1) * patchesOf(screen) <= PATCHES_PER_PASS;
+    if (!fits) {
       out.push([]);
       count = 0;
     }
@@ -130,6 +138,10 @@ function parts(screens: readonly AskedScreen[], rows: number): AskedScreen[][] {
     count += screen.rows.length;
   }
   return out;
+}
+
+function patchesOf({ image: { grid } }: AskedScreen): number {
+  return grid[0] * grid[1] * grid[2];
 }
 
 class LossSums {

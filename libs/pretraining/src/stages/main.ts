@@ -1,11 +1,12 @@
 import { aborted, withCleanup } from '@ui-rl/api';
 import { readCliSettings } from '@ui-rl/settings';
 import { Command, Option } from 'commander';
+import { actingStage } from '../acting/stage';
 import { pointingStage } from '../answering/stage';
 import { readingStage } from '../reading/stage';
 import type { StageOptions } from './stage';
 
-const STAGES = { read: readingStage, point: pointingStage };
+const STAGES = { read: readingStage, point: pointingStage, act: actingStage };
 
 const program = new Command('pretrain-general').description(
   'make the general small model, stage by stage; an interrupted stage goes on where it stopped',

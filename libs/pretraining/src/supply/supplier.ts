@@ -8,6 +8,7 @@ import type { ReadScreen } from '../reading/reader';
 export interface Supplies {
   read: ReadScreen;
   point: AskedScreen;
+  act: AskedScreen;
 }
 
 export type StageName = keyof Supplies;
@@ -23,7 +24,7 @@ export interface SupplyOptions {
   chromium?: string | undefined;
 }
 
-/** What one step is trained on; all screens have the same size. */
+/** What one step is trained on. */
 export interface Batch<S extends StageName> {
   step: number;
   screens: Supplies[S][];

@@ -1,13 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadPromptFolder } from '@ui-rl/models';
 import { PageRenderer } from '@ui-rl/page-generator';
+import { actBatch } from '../acting/batches';
 import { pointBatch } from '../answering/batches';
 import { readBatch } from '../reading/batches';
 import type { SupplyOptions } from './supplier';
 
 const port = parentPort!;
 const { stage, modelDir, seed, from, chromium } = workerData as SupplyOptions;
-const BATCHES = { read: readBatch, point: pointBatch };
+const BATCHES = { read: readBatch, point: pointBatch, act: actBatch };
 
 async function main(): Promise<void> {
   const folder = await loadPromptFolder(modelDir);
