@@ -45,7 +45,10 @@ function findingsOf(file) {
   ]);
 }
 
-const files = execFileSync('git', ['ls-files', '*.md', '*.ts', '*.tsx', '*.mjs'], { cwd: root, encoding: 'utf8' })
+const files = execFileSync('git', ['ls-files', '*.md', '*.ts', '*.tsx', '*.mjs'], {
+  cwd: root,
+  encoding: 'utf8',
+})
   .split('\n')
   .filter((file) => file !== '' && !GENERATED.test(file) && file !== 'deploy/local/check-voice.mjs');
 
