@@ -62,6 +62,8 @@ describe('the run file', () => {
     expect(run.environment.kind).toEqual({
       name: 'browser',
       pages_per_browser: 8,
+      reset: 'own',
+      kept_pages: 0,
       sandbox: 'on',
       memory_mb: 4096,
       private_origins: [],
