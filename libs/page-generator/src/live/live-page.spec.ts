@@ -144,7 +144,7 @@ it('moves sliders by dragging and by keys', async () => {
 it('steps values up and down', async () => {
   const { live, part } = await open(
     'stepper',
-    (each, truth) => isSeen(each, truth) && (each.value as number) > 0,
+    (each, truth) => isSeen(each, truth) && areSeen(each, truth) && (each.value as number) > 0,
   );
   const [less, more] = part.items!;
   await click(live, more.id);

@@ -24,6 +24,8 @@ const FLAGS = [
   '--no-first-run',
   '--force-color-profile=srgb',
   '--disable-lcd-text',
+  // What is drawn again in part can differ from what is drawn at once.
+  '--disable-partial-raster',
 ];
 
 interface Tab {

@@ -33,7 +33,10 @@ export interface Batch<S extends StageName> {
 /** Batches that are made ahead of the training. */
 const AHEAD = 6;
 
-/** Batches of consecutive steps, drawn in a thread of its own while the trainer computes. Equal seeds and steps give equal batches. */
+/**
+ * Batches of consecutive steps, drawn in a separate thread while the trainer computes. Equal seeds and steps give the same pages and
+ * questions; a few antialiased pixels can differ.
+ */
 export class Supplier<S extends StageName> {
   private readonly ready: Batch<S>[] = [];
   private waiting: { resolve(batch: Batch<S>): void; reject(error: Error): void } | undefined;
