@@ -1,7 +1,6 @@
 // Finds sentences that readers stumble over, and prose lines that are too long. Each file may have as many as `voice.json` records, and
 // that list only shrinks: `npm run voice` checks, `npm run voice -- --update` records fewer.
-import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -20,7 +19,7 @@ const PATTERNS = [
   [/\bof its own\b|\bof their own\b|\bof your own\b/gi, 'its own, their own, your own'],
 ];
 
-const GENERATED = /^(docs\/reference\/|node_modules\/|dist\/|package-lock\.json)/;
+const GENERATED = /^docs\/reference\//;
 
 /** Prose lines of Markdown: no code, no tables, no links that cannot be broken. */
 function proseOf(text) {
@@ -45,12 +44,22 @@ function findingsOf(file) {
   ]);
 }
 
-const files = execFileSync('git', ['ls-files', '*.md', '*.ts', '*.tsx', '*.mjs'], {
-  cwd: root,
-  encoding: 'utf8',
-})
-  .split('\n')
-  .filter((file) => file !== '' && !GENERATED.test(file) && file !== 'deploy/local/check-voice.mjs');
+const SKIPPED = new Set(['node_modules', 'dist', 'runs', 'coverage', 'fixtures']);
+
+/** Source files and Markdown below a folder, as paths from the root; hidden folders hold caches. */
+function filesBelow(folder = '') {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (entry.isDirectory()) {
+      return SKIPPED.has(entry.name) || entry.name.startsWith('.') ? [] : filesBelow(path);
+    }
+    return /\.(md|ts|tsx|mjs)$/.test(entry.name) ? [path] : [];
+  });
+}
+
+const files = filesBelow()
+  .filter((file) => !GENERATED.test(file) && file !== 'deploy/local/check-voice.mjs')
+  .toSorted();
 
 const recorded = JSON.parse(readFileSync(list, 'utf8'));
 const found = Object.fromEntries(
