@@ -68,8 +68,8 @@ export function compactTemplate({ start, end, image }: TemplateTokens = QWEN_TEM
 `;
 }
 
-/** What the chat template writes behind the start of a message. With the line feed, so that the same word in a message is spelled. */
-const ROLES = ['system\n', 'user\n', 'assistant\n', 'tool\n'];
+/** What the chat template writes behind the start of a message. */
+const ROLES = ['system', 'user', 'assistant', 'tool'];
 
 /**
  * A tokenizer for a small model over a known set of words, as the files of a Hugging Face folder.
@@ -78,15 +78,18 @@ const ROLES = ['system\n', 'user\n', 'assistant\n', 'tool\n'];
  * is one token wherever it occurs, such as `{"action":"`; the longest wins). Everything else falls back to its bytes, so
  * that every text survives encoding and decoding.
  *
- * @param words words or phrases (split at white space).
+ * @param words words or phrases (split at white space); none: every text but the pieces is spelled.
  */
 export function buildSmallTokenizer(
   words: readonly string[],
   pieces: readonly string[],
   options: SmallTokenizerOptions = {},
 ): SmallTokenizer {
-  const single = distinct(words.flatMap((phrase) => phrase.split(/\s+/))).filter((word) => word !== '');
-  const whole = [...ROLES, ...pieces];
+  const spellsAll = words.length === 0;
+  const said = spellsAll ? [] : [...ROLES, ...words];
+  const single = distinct(said.flatMap((phrase) => phrase.split(/\s+/))).filter((word) => word !== '');
+  // With the line feed, so that the same word in a message is spelled.
+  const whole = spellsAll ? [...ROLES.map((role) => `${role}\n`), ...pieces] : pieces;
   const ordinary = ordinaryVocabulary(single, whole, options.largestNumber ?? 255);
   const vocabulary = new Map(ordinary);
   for (const token of QWEN_SPECIAL_TOKENS) vocabulary.set(token, vocabulary.size);

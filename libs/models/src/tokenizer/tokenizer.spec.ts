@@ -180,15 +180,15 @@ describe('the small tokenizer', () => {
     expect(split('Wi-Fiber')).not.toContain('Wi-Fi');
   });
 
-  test('a role and its line feed are one token, and the same word in a message is spelled', () => {
+  test('a prompt has one token per role and newline', () => {
     expect(split('<|im_start|>user\nTurn<|im_end|>\n')).toEqual([
       '<|im_start|>',
-      'user\n',
+      'user',
+      '\n',
       'Turn',
       '<|im_end|>',
       '\n',
     ]);
-    expect(split('user')).toEqual(['u', 's', 'e', 'r']);
     expect(tokenizer.eosTokenIds).toEqual([tokenizer.idOf('<|im_end|>'), tokenizer.idOf('<|endoftext|>')]);
     expect(tokenizer.vocabSize).toBe(built.vocabSize);
   });
@@ -207,6 +207,17 @@ describe('the small tokenizer', () => {
     const tokenizer = JSON.parse(files['tokenizer.json']) as { model: { vocab: Record<string, number> } };
     for (let id = built.vocabSize; id < 150_000; id++) tokenizer.model.vocab[`t${id}`] = id;
     expect(new Tokenizer({ tokenizer }).vocabSize).toBe(150_000);
+  });
+
+  test('without words every word is spelled, and a role is one token with its line feed', () => {
+    const { files } = buildSmallTokenizer([], ['{"action":"click",']);
+    const spelling = new Tokenizer({
+      tokenizer: JSON.parse(files['tokenizer.json']) as Record<string, unknown>,
+    });
+    const split = (text: string) => spelling.encode(text).map((id) => spelling.decode([id]));
+    expect(split('<|im_start|>user\nuser click{"action":"click",')).toEqual([
+      ...['<|im_start|>', 'user\n', 'u', 's', 'e', 'r', ' ', 'c', 'l', 'i', 'c', 'k', '{"action":"click",'],
+    ]);
   });
 
   test('refuses numbers of more than three digits', () => {
