@@ -21,7 +21,7 @@ for (const [name, stage] of Object.entries(STAGES)) {
     .addOption(
       new Option('--optimizer <name>', 'how matrices are trained; AdamW trains everything else')
         .choices(['adamw', 'muon'])
-        .default('adamw'),
+        .default('muon'),
     )
     .option('--chromium <path>', 'browser that draws the pages', readCliSettings().chromiumBin)
     .action(async (options: StageOptions) => {
