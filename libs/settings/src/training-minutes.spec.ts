@@ -21,7 +21,7 @@ test('a slow baseline makes the training shorter by twice its time, and some is 
   expect(minutes(0, 20, 500)).toBe(2);
 });
 
-test('without a baseline, time is kept for a final evaluation of a length that nobody has measured', () => {
+test('without a baseline, a run reserves time for a final evaluation of unmeasured length', () => {
   expect(minutes(0, 20, 0.5, false)).toBeCloseTo(15.5);
 });
 

@@ -98,7 +98,7 @@ export class DeviceKvCache implements KvCache {
     this.order[to] = this.order[from];
   }
 
-  // What is in a row that holds no tokens is never read.
+  // No pass reads the contents of a row without tokens.
   clearRow(): void {}
 
   async copyOut(row: number, from: number, to: number): Promise<DeviceSegment> {

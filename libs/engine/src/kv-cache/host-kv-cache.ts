@@ -137,7 +137,7 @@ export class HostKvCache implements KvCache {
     }
   }
 
-  // What is in a row that holds no tokens is never read.
+  // No pass reads the contents of a row without tokens.
   clearRow(): void {}
 
   copyOut(row: number, from: number, to: number): Promise<HostSegment> {

@@ -24,7 +24,7 @@ const FLAGS = [
   '--no-first-run',
   '--force-color-profile=srgb',
   '--disable-lcd-text',
-  // What is drawn again in part can differ from what is drawn at once.
+  // Chromium draws some pixels otherwise when it repaints only a part of a page.
   '--disable-partial-raster',
 ];
 

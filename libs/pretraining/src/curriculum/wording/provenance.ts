@@ -21,7 +21,7 @@ export function unmarked(sentence: string): string {
 }
 
 /**
- * What is left of a goal when names, numbers, case and signs are taken away: `Click "OK".` becomes `click *`. Two goals of one
+ * A goal without its names, numbers, case and punctuation: `Click "OK".` becomes `click *`. Two goals of one
  * template have the same skeleton.
  */
 export function skeletonOf(sentence: string): string {
