@@ -4,6 +4,7 @@ import { DEADLINES, RETRIES, retry, type Deadline, type Screenshot } from '@ui-r
 import type { BrowserContext, CDPSession, Page, Request } from 'playwright';
 import { lookOf, storedOf } from './context-options';
 import type { Device } from './device';
+import { answeredValue, boundedExpression, type BoundedAnswer } from './bounded-answer';
 import { DocumentWatch } from './in-place/document-watch';
 import { WATCH_SCRIPT } from './in-place/watch-script';
 import { BrowserError } from './errors';
@@ -203,7 +204,11 @@ export class BrowserTab {
   async evaluate<T = void>(expression: string): Promise<T> {
     this.asked++;
     try {
-      return await this.evaluateIn<T>(async () => undefined, expression);
+      const answer = await this.evaluateIn<BoundedAnswer>(
+        async () => undefined,
+        boundedExpression(expression),
+      );
+      return answeredValue(answer) as T;
     } finally {
       this.asked--;
     }
@@ -238,9 +243,7 @@ export class BrowserTab {
       const { exception, text } = reply.exceptionDetails;
       throw new BrowserError('page_error', `the page failed: ${exception?.description ?? text}`);
     }
-    const { value, unserializableValue } = reply.result;
-    // JSON has no -0, no infinity and no large integers.
-    return (unserializableValue === undefined ? value : Number(unserializableValue.replace(/n$/, ''))) as T;
+    return reply.result.value as T;
   }
 
   /** Evaluates until there is a value: a page that navigates has none for a moment. Null where none comes. */

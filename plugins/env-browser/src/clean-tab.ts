@@ -3,7 +3,7 @@ import type { BrowserTab } from './browser-tab';
 import { EMPTY_DOCUMENT } from './network';
 
 /** What stays in a window, whatever document it shows. */
-const FORGET = `sessionStorage.clear(); localStorage.clear(); window.name = ''`;
+const FORGET = `(sessionStorage.clear(), localStorage.clear(), (window.name = ''))`;
 
 /** What the process of a kept page may hold when the page is gone; a page has a few MB. */
 const MOST_HEAP_BYTES = 64 * 2 ** 20;

@@ -45,7 +45,7 @@ describe('beside a hostile page', () => {
     expect(browsers().map((browser) => browser.pid)).toEqual([pid]);
   }
 
-  async function hostileStep(code: string, deadlineMs = 1_500) {
+  async function hostileStep(code: string, deadlineMs = 4_000) {
     lab.page('hostile', onClick(code));
     const player = await lab.open({ page: 'hostile' });
     const reply = player.ask(click, deadlineMs);
@@ -164,6 +164,12 @@ describe('text of a page', () => {
     ['of many values', '({ list: Array(1e6).fill(0) })'],
     ['of 200 levels', '(() => { let o = {}; for (let i = 0; i < 200; i++) o = { o }; return o; })()'],
     ['that throws 40 MB', "(() => { throw new Error('\\u001b' + 'x'.repeat(4e7)) })()"],
+    ['that throws 500 MB', "(() => { throw new Error('x'.repeat(5e8)) })()"],
+    ['of 500 MB by a replaced Object.keys', "(Object.keys = () => ['x'.repeat(5e8)], { text: 'x' })"],
+    [
+      'of a list without end',
+      "({ list: new Proxy([], { get: (_list, key) => (key === 'length' ? Infinity : 0) }) })",
+    ],
     ['that has no end', '(() => { const o = {}; o.o = o; return o; })()'],
   ])('is no state that any check holds of: one %s', async (_name, state) => {
     lab.page('p', onClick(`window.uirl.state = () => ${state}`));

@@ -34,7 +34,7 @@ export async function readState(tab: BrowserTab): Promise<State> {
 }
 
 async function shownState(tab: BrowserTab): Promise<State> {
-  const shown = await tab.evaluate<Shown>('({ url: location.href, title: document.title })');
+  const shown = await tab.evaluate<Shown>('({ url: location.href.slice(0, 2001), title: document.title.slice(0, 2001) })');
   return { url: pageText(String(shown.url), MAX_URL), title: plainText(pageText(String(shown.title))) };
 }
 
