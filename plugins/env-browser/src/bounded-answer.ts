@@ -4,20 +4,20 @@ const MAX_CHARACTERS = 2 ** 20;
 const MAX_DEPTH = 64;
 const MAX_ERROR_CHARACTERS = 2_000;
 
-/** What comes back from the page: one of these. */
+/** The reply of the page, in exactly one of these fields. */
 export interface BoundedAnswer {
   value?: unknown;
   /** A number as text: JSON has no -0, no infinity and no large integers. */
   number?: string;
-  /** What the page threw. */
+  /** Text of the error that the page threw. */
   threw?: string;
   /** Why the value was not sent. */
   refused?: string;
 }
 
 /**
- * Copies a value inside the page before it is sent: a large one would keep the connection of the whole browser busy. Uses syntax where a
- * function of the page could replace what is called, and counts whatever a replaced function returns.
+ * Copies a value inside the page before it is sent: a large one would keep the connection of the whole browser busy. A page can
+ * replace the functions called here, so everything they return counts, too.
  */
 const ANSWER = `async (ask) => {
   let room = ${MAX_CHARACTERS}, refused = '';
@@ -68,7 +68,7 @@ const ANSWER = `async (ask) => {
   }
 }`;
 
-/** An expression whose value is a `BoundedAnswer`, whatever the page returns or throws. */
+/** An expression whose value is a `BoundedAnswer` for every value that the page returns or throws. */
 export function boundedExpression(expression: string): string {
   return `(${ANSWER})(async () => (${expression}\n))`;
 }
