@@ -119,7 +119,7 @@ function usesOf(role: Role): Shared[] {
     ...access.answers.flatMap((subject) => answers(role, subject)),
     ...readsKeys.flatMap((key) => readsKey(KEYS, `$KV.${BUCKETS.runs}.${key}`)),
     ...writesKeys.map((key) => writesKey(KEYS, `$KV.${BUCKETS.runs}.${key}`)),
-    ...(deadLetters === 'none' ? [] : [writesKey(DEAD_LETTERS, `$KV.${BUCKETS.deadLetters}.>`)]),
+    ...(deadLetters === 'none' ? [] : [writesKey(DEAD_LETTERS, `$KV.${BUCKETS.deadLetters}.${role}.>`)]),
     ...(deadLetters === 'reads' ? readsKey(DEAD_LETTERS, `$KV.${BUCKETS.deadLetters}.>`) : []),
     ...stores,
     ...[...follows].flatMap((stream) => isPushedTo(stream, role)),

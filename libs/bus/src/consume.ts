@@ -345,7 +345,7 @@ class ConsumptionLoop<T> implements Consumption {
   }
 
   private letterOf({ subject, info }: JsMsg, reason: string) {
-    return { key: `${this.options.stream}.${info.streamSequence}.${this.broker.service}`, subject, reason };
+    return { key: `${this.options.stream}.${info.streamSequence}`, subject, reason };
   }
 
   private contextOf({ message, signal }: Delivery): JetStreamContext {

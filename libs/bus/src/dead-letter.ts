@@ -7,6 +7,7 @@ import type { Publisher } from './publisher';
 
 /** What the `dead_letters` bucket holds for each message that could not be handled. */
 export interface DeadLetter {
+  /** Begins with the service: a service can write its own ones only. */
   key: string;
   /** ISO 8601. */
   at: string;
@@ -85,7 +86,7 @@ function toDeadLetter(
   const text = kept.toString('utf8');
   const isText = Buffer.from(text, 'utf8').equals(kept);
   return {
-    key: message.key,
+    key: `${message.service}.${message.key}`,
     at: new Date().toISOString(),
     service: message.service,
     subject: message.subject,

@@ -89,7 +89,7 @@ describe('what runs leave behind', () => {
     expect(await messages(STREAMS.tasks, subjects.task('over'))).toBe(0);
     expect(await messages(STREAMS.rollouts, subjects.rollout('open', '*'))).toBe(2);
     expect(await messages(STREAMS.tasks, subjects.task('open'))).toBe(1);
-    const [key] = await bus.deadLetterBucket.keys('TASKS.*.test');
+    const [key] = await bus.deadLetterBucket.keys('test.TASKS.*');
     const letter = (await bus.deadLetterBucket.get<DeadLetter>(key))?.value;
     expect(letter).toMatchObject({
       reason: 'run over has ended (stopped): nothing is played for it any more',

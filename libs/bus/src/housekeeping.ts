@@ -103,7 +103,7 @@ class Housekeeper {
         if (message === null) break;
         seq = message.seq + 1;
         const reason = `run ${runOfSubject(subject)} has ended (${phase}): nothing is played for it any more`;
-        const key = `${stream}.${message.seq}.${broker.service}`;
+        const key = `${stream}.${message.seq}`;
         await deadLetters.put({ key, subject, reason }, message.data);
         await broker.jsm.streams.deleteMessage(stream, message.seq);
       }

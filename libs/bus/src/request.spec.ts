@@ -36,7 +36,7 @@ describe('requests', () => {
       ok: false,
       error: { code: 'bad_request', message: expect.stringContaining('description') },
     });
-    await eventually('the record', async () => (await bus.deadLetterBucket.keys('uirl.test.*'))[0]);
+    await eventually('the record', async () => (await bus.deadLetterBucket.keys('*.uirl.test.*'))[0]);
   });
 
   it('stores a hundred unreadable requests of an operation a day, so that what else is stored stays', async () => {
@@ -47,10 +47,10 @@ describe('requests', () => {
     await wrong('uirl.policy.r.act');
     await eventually(
       'that of another operation',
-      async () => (await bus.deadLetterBucket.keys('uirl.policy.r.act.*')).length > 0,
+      async () => (await bus.deadLetterBucket.keys('*.uirl.policy.r.act.*')).length > 0,
     );
     // Some have the same millisecond in their key.
-    expect((await bus.deadLetterBucket.keys('uirl.env.step.a.*')).length).toBeLessThanOrEqual(100);
+    expect((await bus.deadLetterBucket.keys('*.uirl.env.step.a.*')).length).toBeLessThanOrEqual(100);
   });
 
   it('validates the reply too', async () => {

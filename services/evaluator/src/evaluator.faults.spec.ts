@@ -250,7 +250,7 @@ it('makes a dead letter of what it cannot read and goes on', async () => {
   world.bus.connection.publish(subjects.trajectory(runId, 'eval'), 'no JSON');
   world.bus.connection.publish(subjects.event(runId, 'checkpoint'), '{"step":"ten"}');
   const reasons = await eventually('3 records', async () => {
-    const keys = await world.bus.deadLetterBucket.keys('*.*.evaluator');
+    const keys = await world.bus.deadLetterBucket.keys('evaluator.>');
     const records = await Promise.all(keys.map((key) => world.bus.deadLetterBucket.get<DeadLetter>(key)));
     return records.length >= 3 ? records.map((entry) => entry?.value.reason) : null;
   });

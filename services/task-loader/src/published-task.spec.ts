@@ -23,7 +23,7 @@ describe('a task that somebody publishes', () => {
 
   const publish = (text: string) => world.bus.connection.publish(subject(), text);
   const deadLetters = async () => {
-    const keys = await world.bus.deadLetterBucket.keys('TASKS.*.task-loader');
+    const keys = await world.bus.deadLetterBucket.keys('task-loader.TASKS.*');
     const records = await Promise.all(keys.map((key) => world.bus.deadLetterBucket.get<DeadLetter>(key)));
     return records.flatMap((entry) => (entry?.value.subject === subject() ? [entry.value] : []));
   };
