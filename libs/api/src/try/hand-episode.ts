@@ -14,9 +14,9 @@ import type { LiveView, ShownProposal } from './view';
 const MAX_ACTIONS = 200;
 /** Starts that are looked at without acting, besides the recorded one: what a seed changes may make a check true. */
 const OTHER_STARTS = 2;
-/** What is wrong with most pages that are another one each time. */
-const DRAWS_LOTS =
-  'Where the page draws lots or reads the clock, have window.uirl.reset({ seed }) decide what comes of it: docs/guides/your-own-page.md#pages-that-draw-lots';
+/** The usual cause of a check that fails on a fresh page. */
+const RANDOM_PAGE =
+  'If the page is random or reads the clock, make it depend on the seed of window.uirl.reset({ seed }): docs/guides/your-own-page.md#pages-with-randomness';
 
 /** What a person has shown, as a task that was tried both ways. */
 export interface HandTask {
@@ -80,7 +80,7 @@ export class HandEpisode {
       throw new TryFailure('the task is true without doing anything: its checks say nothing');
     if (!verdict.replayed)
       throw new TryFailure(
-        `the same actions on a page that was opened afresh do not make the checks true: the page does something else each time. ${DRAWS_LOTS}`,
+        `the same actions on a page that was opened afresh do not make the checks true: the page does something else each time. ${RANDOM_PAGE}`,
       );
     options.signal?.throwIfAborted();
     return { task, actions, played, checks: words };
@@ -127,7 +127,7 @@ export class HandEpisode {
     if (shown.every(({ refused }) => refused !== null))
       throw new TryFailure(
         shown.some(({ refused }) => refused === ANOTHER_EACH_TIME)
-          ? `no check can be made: ${ANOTHER_EACH_TIME}. ${DRAWS_LOTS}`
+          ? `no check can be made: ${ANOTHER_EACH_TIME}. ${RANDOM_PAGE}`
           : `no check can be made: ${shown[0].refused}`,
       );
     const over = new AbortController();
