@@ -5,7 +5,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { gatherPackages } from './gather-packages.mjs';
-import { makeCodeCache } from './make-code-cache.mjs';
 import { makeEmptyDatabase } from './make-empty-database.mjs';
 import { relink, REQUIRED, SPECIFIER } from './relink.mjs';
 import { root } from './tools.mjs';
@@ -84,7 +83,6 @@ export async function build() {
     relinkAll,
   );
   await gatherPackages();
-  makeCodeCache();
   await makeEmptyDatabase();
   buildUnlessCurrent('monitor-web', ['services/monitor/web'], 'dist/monitor-web/index.html', [
     'vite/bin/vite.js',

@@ -5,7 +5,6 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from './build.mjs';
-import { makeTestCodeCache } from './make-code-cache.mjs';
 import { lockSetup } from './setup-lock.mjs';
 import { ensureTestTools } from './test-tools.mjs';
 import { ensureChromium, ensureNatsServer, root } from './tools.mjs';
@@ -59,7 +58,6 @@ export async function setup({ tests = false } = {}) {
     const tools = { natsServer: ensureNatsServer(), chromium: ensureChromium() };
     const all = tests ? ensureTestTools(tools) : tools;
     await build();
-    if (tests) makeTestCodeCache();
     return all;
   } finally {
     unlock();

@@ -1,5 +1,8 @@
+import * as nodeModule from 'node:module';
 import { join } from 'node:path';
-import { useCodeCache } from './use';
 
-// Compiled, this file lies in `dist/libs/code-cache/src`; beside the sources there is no cache.
-useCodeCache(join(__dirname, '../../..'));
+/** Node 22.8 and newer. */
+type CompileCache = { enableCompileCache?: (folder: string) => unknown };
+
+// Not the folder that Node would take, in the temporary files: other users can write there.
+(nodeModule as CompileCache).enableCompileCache?.(join(__dirname, '../../../.compile-cache'));

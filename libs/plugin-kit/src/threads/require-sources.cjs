@@ -3,7 +3,7 @@
 // compiled is kept in .cache/compiled, one file for each source, as long as the source stays as it is: hundreds of threads and
 // processes of a test run load the same files.
 const { createHash } = require('node:crypto');
-const { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
+const { mkdirSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
 const Module = require('node:module');
 const { dirname, join, relative, resolve } = require('node:path');
 const { threadId } = require('node:worker_threads');
@@ -47,10 +47,6 @@ function compiled(file) {
   renameSync(written, kept);
   return stamp + code;
 }
-
-// Recorded by `npm run setup -- --tests`.
-const codeCache = join(root, 'dist/libs/code-cache/src/use.js');
-if (existsSync(codeCache)) require(codeCache).useCodeCache(join(root, '.cache'));
 
 function readIfThere(file) {
   try {
