@@ -24,11 +24,11 @@ export const STATES = ['checked', 'selected', 'disabled', 'expanded', 'focused']
 export function readingHeads(): Head[] {
   const characters = PATCHES_PER_TOKEN * CHARACTERS_PER_PATCH;
   return [
-    { name: 'characters', count: characters, classes: CHARACTER_CLASSES, weight: 1, nothing: 0.15 },
-    { name: 'kind', count: 1, classes: ELEMENT_KINDS.length + 1, weight: 0.3, nothing: 0.3 },
-    { name: 'x', count: 1, classes: OFFSETS + 1, weight: 0.15, nothing: 0.1 },
-    { name: 'y', count: 1, classes: OFFSETS + 1, weight: 0.15, nothing: 0.1 },
-    { name: 'state', count: STATES.length, classes: 3, weight: 0.2, nothing: 0.02 },
+    { name: 'characters', count: characters, classes: CHARACTER_CLASSES, weight: 1, nothing: 1 },
+    { name: 'kind', count: 1, classes: ELEMENT_KINDS.length + 1, weight: 0.6, nothing: 0.6 },
+    { name: 'x', count: 1, classes: OFFSETS + 1, weight: 0.4, nothing: 0.2 },
+    { name: 'y', count: 1, classes: OFFSETS + 1, weight: 0.4, nothing: 0.2 },
+    { name: 'state', count: STATES.length, classes: 3, weight: 0.3, nothing: 0.1 },
   ];
 }
 
