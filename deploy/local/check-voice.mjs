@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const list = join(root, 'deploy/local/voice.json');
 const LONGEST_LINE = 120;
+/** Findings of a file that are printed. */
+const SHOWN = 10;
 
 /** Each pattern with what to write instead. */
 const PATTERNS = [
@@ -78,6 +80,7 @@ for (const [file, findings] of Object.entries(found)) {
   if (findings.length <= allowed) continue;
   failed = true;
   console.error(`${file}: ${findings.length} findings, ${allowed} recorded in deploy/local/voice.json`);
-  for (const finding of findings) console.error(`  ${finding}`);
+  for (const finding of findings.slice(0, SHOWN)) console.error(`  ${finding}`);
+  if (findings.length > SHOWN) console.error(`  … and ${findings.length - SHOWN} more`);
 }
 if (failed) process.exitCode = 1;
