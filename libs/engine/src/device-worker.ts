@@ -19,16 +19,21 @@ import { checkpointsOf, TrainedModel } from './training/trained-model';
 import { Trainer } from './training/trainer';
 import { WeightSet } from './weights/weight-set';
 import type {
+  WorkerArgument,
   WorkerForwardBackwardRequest,
   WorkerForwardRequest,
+  WorkerMethod,
   WorkerOptions,
+  WorkerResult,
   WorkerSampleRequest,
 } from './worker-api';
 
 /** Tells the caller of what happens while its call is worked at. */
 type Tell = (event: unknown) => void;
 
-type Handler = (argument: never, tell?: Tell) => Promise<unknown>;
+type Handlers = {
+  [M in WorkerMethod]: (argument: WorkerArgument<M>, tell?: Tell) => Promise<WorkerResult<M>>;
+};
 
 /** Weights that can be sampled from and scored with. */
 interface NamedWeights {
@@ -64,35 +69,32 @@ export class DeviceWorker {
 
   constructor(private readonly onProgress: ProgressReporter = () => undefined) {}
 
-  private readonly handlers: Record<string, Handler> = {
-    start: (options: WorkerOptions) => this.start(options),
-    sample: (request: WorkerSampleRequest, tell?: Tell) => this.sample(request, tell),
-    cancel: (id: number) => Promise.resolve(this.sampling.get(id)?.abort()),
-    forward: (request: WorkerForwardRequest) => this.inTurn(() => this.forward(request)),
-    forwardBackward: (request: WorkerForwardBackwardRequest) =>
-      this.inTurn(() => this.forwardBackward(request)),
-    optimStep: (request: OptimStepRequest) => this.inTurn(() => this.optimStep(request)),
-    saveState: (request: { model: ModelName; dir: string; files?: Record<string, string> }) =>
-      this.inTurn(() => this.saveState(request)),
-    loadState: (request: { model: ModelName; dir: string; optimizer: boolean }) =>
-      this.inTurn(() => this.loadState(request)),
-    saveWeightsForSampler: (request: { model: ModelName; name: string; dir?: string }) =>
-      this.inTurn(() => this.saveWeights(request)),
-    moveSamples: (request: { from: ModelName; to: ModelName }) => this.moveSamples(request),
-    exportWeights: (request: { name: ModelName; dir: string }) =>
-      this.inTurn(() => this.exportWeights(request)),
-    releaseWeights: (name: ModelName) => this.inTurn(() => this.releaseWeights(name)),
-    addModel: (model: Description & { seed: number }) => this.inTurn(() => this.addModel(model)),
-    removeModel: (name: ModelName) => this.inTurn(() => this.removeModel(name)),
-    discardGradients: (model: ModelName) => this.inTurn(() => this.trained(model).discardGradients()),
+  private readonly handlers: Handlers = {
+    start: (options) => this.start(options),
+    sample: (request, tell) => this.sample(request, tell),
+    cancel: (id) => Promise.resolve(this.sampling.get(id)?.abort()),
+    forward: (request) => this.inTurn(() => this.forward(request)),
+    forwardBackward: (request) => this.inTurn(() => this.forwardBackward(request)),
+    optimStep: (request) => this.inTurn(() => this.optimStep(request)),
+    saveState: (request) => this.inTurn(() => this.saveState(request)),
+    loadState: (request) => this.inTurn(() => this.loadState(request)),
+    saveWeightsForSampler: (request) => this.inTurn(() => this.saveWeights(request)),
+    moveSamples: (request) => this.moveSamples(request),
+    exportWeights: (request) => this.inTurn(() => this.exportWeights(request)),
+    releaseWeights: (name) => this.inTurn(() => this.releaseWeights(name)),
+    addModel: (model) => this.inTurn(() => this.addModel(model)),
+    removeModel: (name) => this.inTurn(() => this.removeModel(name)),
+    discardGradients: (model) => this.inTurn(() => this.trained(model).discardGradients()),
     info: () => this.info(),
     stop: () => this.stop(),
   };
 
-  async handle(method: string, argument: unknown, tell?: Tell): Promise<unknown> {
-    const handler = this.handlers[method];
-    if (handler === undefined) throw new EngineError('worker', `the device worker has no method "${method}"`);
-    return handler(argument as never, tell);
+  handle<M extends WorkerMethod>(
+    method: M,
+    argument: WorkerArgument<M>,
+    tell?: Tell,
+  ): Promise<WorkerResult<M>> {
+    return this.handlers[method](argument, tell);
   }
 
   private inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -24,7 +24,7 @@ import type { LocalEngineOptions } from './local-options';
 import type { ProgressReporter } from './progress';
 import type { TrainingDatum } from './training/data';
 import { WorkerHandle } from './worker-handle';
-import type { WorkerOptions } from './worker-api';
+import type { WorkerArgument, WorkerMethod, WorkerOptions, WorkerResult } from './worker-api';
 
 /** What a local engine is started with; what is left out is as in the options of a run file. */
 export interface LocalEngineSettings extends Omit<WorkerOptions, 'deterministic' | 'componentFiles'> {
@@ -103,7 +103,7 @@ export class LocalEngine implements Engine {
     });
     const preparing = {
       model: request.model,
-      posted: this.post<SampleResult>('sample', ready, isTold ? tell : undefined),
+      posted: this.post('sample', ready, isTold ? tell : undefined),
     };
     this.preparing.add(preparing);
     const { reply } = await preparing.posted.finally(() => this.preparing.delete(preparing));
@@ -173,7 +173,7 @@ export class LocalEngine implements Engine {
   }
 
   async info(): Promise<EngineInfo> {
-    const info = await this.worker.call<EngineInfo>('info');
+    const info = await this.worker.call('info', undefined);
     return { ...info, deviceReason: this.deviceReason };
   }
 
@@ -190,11 +190,14 @@ export class LocalEngine implements Engine {
   }
 
   /** Posts a call after those made before it, though their images may take longer to be ready. */
-  private async inOrder<T>(method: string, argument: unknown): Promise<T> {
+  private async inOrder<M extends WorkerMethod>(
+    method: M,
+    argument: WorkerArgument<M> | Promise<WorkerArgument<M>>,
+  ): Promise<WorkerResult<M>> {
     const ready = Promise.resolve(argument);
     // A failure to get ready rejects this call, in its turn.
     ready.catch(() => undefined);
-    const posted = this.post<T>(
+    const posted = this.post(
       method,
       this.posted.then(() => ready),
     );
@@ -203,12 +206,12 @@ export class LocalEngine implements Engine {
   }
 
   /** Posts a call when its argument is ready; the promise settles then, not with the reply. */
-  private async post<T>(
-    method: string,
-    ready: Promise<unknown>,
+  private async post<M extends WorkerMethod>(
+    method: M,
+    ready: Promise<WorkerArgument<M>>,
     onEvent?: (event: unknown) => void,
-  ): Promise<{ reply: Promise<T> }> {
-    return { reply: this.worker.call<T>(method, await ready, onEvent) };
+  ): Promise<{ reply: Promise<WorkerResult<M>> }> {
+    return { reply: this.worker.call(method, await ready, onEvent) };
   }
 
   private async withImages<Request extends ForwardRequest>(

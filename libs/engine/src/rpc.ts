@@ -1,10 +1,11 @@
 import type { ModelErrorCategory } from '@ui-rl/models';
 import { EngineError, type EngineErrorCategory } from './errors';
+import type { WorkerMethod } from './worker-api';
 
 /** One call to the device worker. */
 export interface CallMessage {
   id: number;
-  method: string;
+  method: WorkerMethod;
   argument: unknown;
   /** Whether the caller wants to be told of what happens meanwhile. */
   events: boolean;

@@ -10,6 +10,7 @@ import {
   type ProgressMessage,
   type ReplyMessage,
 } from './rpc';
+import type { WorkerArgument, WorkerMethod, WorkerOptions, WorkerResult } from './worker-api';
 
 interface PendingCall {
   resolve(value: unknown): void;
@@ -44,7 +45,7 @@ export class WorkerHandle {
   }
 
   /** Starts a thread and makes it ready with the call `start`. */
-  static async start(options: unknown, onProgress: ProgressReporter): Promise<WorkerHandle> {
+  static async start(options: WorkerOptions, onProgress: ProgressReporter): Promise<WorkerHandle> {
     const handle = new WorkerHandle(startThread(join(__dirname, 'worker'), { name: 'device' }), onProgress);
     try {
       await handle.call('start', options);
@@ -59,11 +60,15 @@ export class WorkerHandle {
    * Rejects with an `EngineError`; category `worker` after the thread has failed.
    * @param onEvent told of what happens until then
    */
-  call<T>(method: string, argument?: unknown, onEvent?: (event: unknown) => void): Promise<T> {
+  call<M extends WorkerMethod>(
+    method: M,
+    argument: WorkerArgument<M>,
+    onEvent?: (event: unknown) => void,
+  ): Promise<WorkerResult<M>> {
     if (this.gone !== undefined) return Promise.reject(this.gone);
     const id = this.nextId++;
-    return new Promise<T>((resolve, reject) => {
-      this.pending.set(id, { resolve, reject, onEvent });
+    return new Promise<WorkerResult<M>>((resolve, reject) => {
+      this.pending.set(id, { resolve: resolve as (value: unknown) => void, reject, onEvent });
       try {
         this.worker.postMessage({
           id,
@@ -82,7 +87,7 @@ export class WorkerHandle {
 
   /** Ends the thread; calls in progress are rejected. */
   async stop(): Promise<void> {
-    if (this.gone === undefined) await this.call('stop').catch(() => undefined);
+    if (this.gone === undefined) await this.call('stop', undefined).catch(() => undefined);
     this.fail('the engine was stopped');
     await this.worker.terminate();
   }

@@ -18,7 +18,7 @@ const worker = new DeviceWorker((progress) => port.postMessage({ progress } sati
 port.on('message', (call: CallMessage) => {
   const reply = (message: ReplyMessage): void => port.postMessage(message);
   const tell = (event: unknown): void => port.postMessage({ id: call.id, event } satisfies EventMessage);
-  worker.handle(call.method, call.argument, call.events ? tell : undefined).then(
+  worker.handle(call.method, call.argument as never, call.events ? tell : undefined).then(
     (value) => reply({ id: call.id, ok: true, value }),
     (error: unknown) => reply({ id: call.id, ok: false, error: toFailure(error) }),
   );
