@@ -8,9 +8,9 @@ import {
   type JetStreamManager,
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { DEADLINES } from '@ui-rl/retry';
+import { DEADLINES, describeError } from '@ui-rl/retry';
 import { openConnection } from './connect';
-import { BusError, describeError } from './errors';
+import { BusError } from './errors';
 import type { BusOptions } from './options';
 import { isUnanswered, withRetry, type RetryContext } from './retry';
 import { keepsQueuesWhole } from './server-version';

@@ -7,8 +7,8 @@ import {
   type NatsConnection,
   type NodeConnectionOptions,
 } from '@nats-io/transport-node';
-import { DEADLINES, everyFewSeconds, RETRIES, retry } from '@ui-rl/retry';
-import { BusError, describeError } from './errors';
+import { DEADLINES, describeError, everyFewSeconds, RETRIES, retry } from '@ui-rl/retry';
+import { BusError } from './errors';
 import type { BusOptions } from './options';
 
 /**

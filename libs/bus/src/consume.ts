@@ -5,12 +5,13 @@ import { SpanKind } from '@opentelemetry/api';
 import { misplaced } from '@ui-rl/contracts';
 import {
   DEADLINES,
+  describeError,
   everyFewSeconds,
   pauseAfter,
   RETRIES,
   retry,
-  waitAtMost,
   type RetryPolicy,
+  waitAtMost,
 } from '@ui-rl/retry';
 import type { Broker } from './broker';
 import { readJson, type MessageSchema, type Read } from './codec';
@@ -20,7 +21,7 @@ import { DurableConsumer } from './durable-consumer';
 import { attributesOf, traced, traceOf } from './tracing';
 import { measures } from './measures';
 import { operationOf } from './operations';
-import { BusError, describeError, UnacceptableMessage } from './errors';
+import { BusError, UnacceptableMessage } from './errors';
 import type { Publisher } from './publisher';
 import { isClosed, isTransient, withRetry } from './retry';
 

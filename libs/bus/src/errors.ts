@@ -32,13 +32,6 @@ export class UnacceptableMessage extends Error {
   }
 }
 
-/** Message of anything that was thrown, causes included. */
-export function describeError(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = error.cause === undefined ? '' : ` (${describeError(error.cause)})`;
-  return `${error.message || error.name}${cause}`;
-}
-
 export function tooLarge(subject: string, found: number, limit: number): string {
   return `message of ${found} bytes for ${subject}, expected at most ${limit} bytes`;
 }

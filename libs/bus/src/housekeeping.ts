@@ -1,9 +1,8 @@
 import type { Logger } from '@nestjs/common';
 import { runOfSubject, STREAMS, subjects, ANY, type RunState } from '@ui-rl/contracts';
-import { sleep } from '@ui-rl/retry';
+import { describeError, sleep } from '@ui-rl/retry';
 import type { Broker } from './broker';
 import type { DeadLetters } from './dead-letter';
-import { describeError } from './errors';
 import { consumersOf, countBySubject, runOfConsumer } from './run-messages';
 import { FINAL_PHASES, type RunDirectory } from './runs';
 import { makeRoom } from './room';

@@ -15,7 +15,7 @@ export {
 export type { ConsumeOptions, Consumption, JetStreamContext, RedeliveryPolicy } from './consume';
 export { ExhaustedHandler, JetStreamHandler, RequestHandler } from './decorators';
 export type { JetStreamHandlerOptions, RequestHandlerOptions } from './decorators';
-export { BusError, describeError, UnacceptableMessage, type BusErrorCategory } from './errors';
+export { BusError, UnacceptableMessage, type BusErrorCategory } from './errors';
 export {
   AdapterArchive,
   CheckpointArchive,

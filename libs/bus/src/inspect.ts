@@ -1,9 +1,9 @@
 import { jetstreamManager, JetStreamApiError, type JetStreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { STREAMS } from '@ui-rl/contracts';
-import { DEADLINES } from '@ui-rl/retry';
+import { DEADLINES, describeError } from '@ui-rl/retry';
 import { connectionOptions } from './connect';
-import { BusError, describeError } from './errors';
+import { BusError } from './errors';
 import type { BusOptions } from './options';
 
 /** What a broker is, as it says itself. */

@@ -1,10 +1,10 @@
 import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
 import { SpanKind } from '@opentelemetry/api';
 import type { Reply } from '@ui-rl/contracts';
-import { MAX_WAIT_MS } from '@ui-rl/retry';
+import { describeError, MAX_WAIT_MS } from '@ui-rl/retry';
 import type { Broker } from './broker';
 import { instantiate, readBinary, writeBinary, type MessageClass } from './codec';
-import { describeError, tooLarge } from './errors';
+import { tooLarge } from './errors';
 import { measures } from './measures';
 import { operationOf } from './operations';
 import { MAX_REQUEST_BYTES, packed, unpacked } from './parcels';

@@ -8,8 +8,8 @@ import {
   RequestError,
   TimeoutError,
 } from '@nats-io/transport-node';
-import { everyFewSeconds, RETRIES, retry } from '@ui-rl/retry';
-import { BusError, describeError } from './errors';
+import { describeError, everyFewSeconds, RETRIES, retry } from '@ui-rl/retry';
+import { BusError } from './errors';
 
 /** JetStream error codes that pass: leader elections, servers of a cluster that are not there yet, a full store, a stream that is being recreated. */
 const TRANSIENT_API_CODES = new Set([10005, 10008, 10009, 10014, 10023, 10028, 10047, 10059, 10077, 10118]);

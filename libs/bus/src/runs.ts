@@ -16,7 +16,8 @@ import {
 } from '@ui-rl/contracts';
 import type { Broker } from './broker';
 import { readJson, type MessageClass } from './codec';
-import { BusError, describeError } from './errors';
+import { describeError } from '@ui-rl/retry';
+import { BusError } from './errors';
 import type { KvBucket, KvChange } from './kv';
 import type { Publisher } from './publisher';
 import { withRetry } from './retry';

@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/api';
 import { headers, type MsgHdrs } from '@nats-io/transport-node';
 import { runOfSubject } from '@ui-rl/contracts';
-import { describeError } from './errors';
+import { describeError } from '@ui-rl/retry';
 
 /**
  * Spans of what goes over the bus. Which trace a message belongs to travels in its headers (W3C `traceparent`). Where no process has

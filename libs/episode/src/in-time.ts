@@ -1,4 +1,4 @@
-import { describeError } from '@ui-rl/bus';
+import { describeError } from '@ui-rl/retry';
 import type { Deadline } from '@ui-rl/plugin-kit';
 import type { Clock } from './clock';
 import { EpisodeFailure, Stopped } from './failure';

@@ -1,4 +1,5 @@
 export { claimFile, type ClaimResult, type IsGone } from './claim-file';
+export { describeError } from './describe-error';
 export { DEADLINES, type Deadline } from './deadlines';
 export { RETRIES, type RetryPolicy } from './retries';
 export { everyFewSeconds, pauseAfter, REPORT_EVERY_MS, retry, type RetryOptions } from './retry';

@@ -1,8 +1,8 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { collectDefaultMetrics, Gauge, register } from 'prom-client';
 import type { AddressInfo } from 'node:net';
-import { describeError, type BusService } from '@ui-rl/bus';
-import { DEADLINES, waitAtMost } from '@ui-rl/retry';
+import type { BusService } from '@ui-rl/bus';
+import { DEADLINES, describeError, waitAtMost } from '@ui-rl/retry';
 
 /** How far a service's process has come: what `/ready` says it waits for. */
 export interface Progress {

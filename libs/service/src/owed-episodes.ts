@@ -1,6 +1,6 @@
-import { describeError, type BusService } from '@ui-rl/bus';
+import type { BusService } from '@ui-rl/bus';
 import { RolloutRequest, STREAMS, subjects, type Purpose } from '@ui-rl/contracts';
-import { DEADLINES, sleep } from '@ui-rl/retry';
+import { DEADLINES, describeError, sleep } from '@ui-rl/retry';
 
 export interface OwedEpisodesParts<T> {
   bus: BusService;

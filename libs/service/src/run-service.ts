@@ -1,15 +1,8 @@
 import { hostname } from 'node:os';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
-import {
-  BusError,
-  describeError,
-  FINAL_PHASES,
-  type BusService,
-  type Responder,
-  type RunSnapshot,
-} from '@ui-rl/bus';
+import { BusError, FINAL_PHASES, type BusService, type Responder, type RunSnapshot } from '@ui-rl/bus';
 import { ServingRequest, subjects, UnservedReply, type ServingReply } from '@ui-rl/contracts';
-import { DEADLINES, everyFewSeconds, RETRIES, retry, waitAtMost } from '@ui-rl/retry';
+import { DEADLINES, describeError, everyFewSeconds, RETRIES, retry, waitAtMost } from '@ui-rl/retry';
 import { isMisconfiguration, passes } from './failures';
 import { RunQueue } from './run-queue';
 

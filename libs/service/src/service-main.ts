@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
-import { BusService, describeError } from '@ui-rl/bus';
+import { BusService } from '@ui-rl/bus';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
-import { DEADLINES, waitAtMost } from '@ui-rl/retry';
+import { DEADLINES, describeError, waitAtMost } from '@ui-rl/retry';
 import { logLevels, readServiceSettings, redactUrl, type ServiceSettings } from '@ui-rl/settings';
 import { PrintableLogger } from './printable-logger';
 import { portOf, serveHealth, type Progress } from './health';

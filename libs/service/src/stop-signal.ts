@@ -1,6 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { describeError } from '@ui-rl/bus';
-import { DEADLINES } from '@ui-rl/retry';
+import { DEADLINES, describeError } from '@ui-rl/retry';
 
 /**
  * Runs a function once on the first SIGTERM or SIGINT, then ends the process; a second signal ends it at once. It is run as well where

@@ -1,7 +1,7 @@
-import { BusError, type BusService, describeError, type JetStreamContext } from '@ui-rl/bus';
+import { BusError, type BusService, type JetStreamContext } from '@ui-rl/bus';
 import { type RolloutRequest, subjects, type Trajectory } from '@ui-rl/contracts';
 import { trajectory } from '@ui-rl/episode';
-import { RETRIES } from '@ui-rl/retry';
+import { describeError, RETRIES } from '@ui-rl/retry';
 import { countEpisode } from './measures';
 
 /** Tells what becomes of the rollouts of a run. */

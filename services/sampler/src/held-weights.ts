@@ -1,9 +1,9 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describeError, type BusService } from '@ui-rl/bus';
+import type { BusService } from '@ui-rl/bus';
 import type { FailedWeights, SamplerOrders, WantedWeights } from '@ui-rl/contracts';
 import type { Engine } from '@ui-rl/plugin-kit';
-import { RETRIES } from '@ui-rl/retry';
+import { describeError, RETRIES } from '@ui-rl/retry';
 
 /** Folders of adapters that are so old were left behind by processes that were killed. */
 const LEFT_BEHIND_MS = 3_600_000;

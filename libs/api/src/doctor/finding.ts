@@ -1,4 +1,4 @@
-import { describeError } from '@ui-rl/bus';
+import { describeError } from '@ui-rl/retry';
 
 /** What was looked at, and what came of it. */
 export interface Finding {

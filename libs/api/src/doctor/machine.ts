@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { describeError } from '@ui-rl/bus';
+import { describeError } from '@ui-rl/retry';
 import { chooseDevice } from '@ui-rl/engine';
 import { probeFolder } from '../local/runs-folder';
 import { bytesText } from '../report/sizes';

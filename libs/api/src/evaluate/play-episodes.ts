@@ -1,4 +1,4 @@
-import { describeError } from '@ui-rl/bus';
+import { describeError } from '@ui-rl/retry';
 import type { Policy } from '@ui-rl/episode';
 import type { LoadedTask } from '@ui-rl/plugin-kit';
 import type { LoadedRunFile } from '@ui-rl/settings';

@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describeError } from '@ui-rl/bus';
+import { describeError } from '@ui-rl/retry';
 import { assertWritable } from './writable-folder';
 
 /**

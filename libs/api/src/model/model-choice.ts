@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { describeError } from '@ui-rl/bus';
+import { describeError } from '@ui-rl/retry';
 import { parseCheckpointName, type BaseModel } from '@ui-rl/contracts';
 import { parseHubName, pinnedName } from '@ui-rl/models';
 import { locateCheckpoint } from './locate-checkpoint';

@@ -1,4 +1,5 @@
-import { describeError, type BusService } from '@ui-rl/bus';
+import type { BusService } from '@ui-rl/bus';
+import { describeError } from '@ui-rl/retry';
 import { parseSharedFileName } from '@ui-rl/contracts';
 import type { ComponentRegistry, NamedFile } from '@ui-rl/plugin-kit';
 import { filesOfRun, type RunFile } from '@ui-rl/settings';

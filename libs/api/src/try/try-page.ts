@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { describeError } from '@ui-rl/bus';
 import type { Log } from '@ui-rl/plugin-kit';
-import { DEADLINES } from '@ui-rl/retry';
+import { DEADLINES, describeError } from '@ui-rl/retry';
 import { isEndpoint } from '../evaluate/candidate';
 import { assertWritable } from '../local/writable-folder';
 import { playByAgent } from './agent-episode';

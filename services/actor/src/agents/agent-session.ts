@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events';
 import { readAction, type Action } from '@ui-rl/actions';
-import { describeError } from '@ui-rl/bus';
 import type { RolloutRequest, Screenshot, Task, Trajectory } from '@ui-rl/contracts';
 import {
   Clock,
@@ -22,7 +21,7 @@ import {
   type ServedModel,
   type ServedPolicy,
 } from '@ui-rl/openai-api';
-import { startTimer } from '@ui-rl/retry';
+import { describeError, startTimer } from '@ui-rl/retry';
 import { AgentTurns } from './agent-turns';
 import { deferred } from './deferred';
 import { sessionComputer } from './session-computer';

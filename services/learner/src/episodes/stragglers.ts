@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { describeError, type BusService } from '@ui-rl/bus';
+import type { BusService } from '@ui-rl/bus';
 import { RolloutRequest, STREAMS, subjects, type Trajectory } from '@ui-rl/contracts';
-import { sleep } from '@ui-rl/retry';
+import { describeError, sleep } from '@ui-rl/retry';
 import type { Progress } from '../training/progress';
 import { MAX_REQUESTS, memberRollout, type GroupBuffer } from './groups';
 

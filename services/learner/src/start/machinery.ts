@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { describeError } from '@ui-rl/bus';
+import { describeError } from '@ui-rl/retry';
 import { type PromptFolder, checkRendererName, loadPromptFolder, makeRenderer } from '@ui-rl/models';
 import type { Engine, Log, Sampler } from '@ui-rl/plugin-kit';
 import { Misconfigured } from '@ui-rl/service';

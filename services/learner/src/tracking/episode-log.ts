@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
-import { describeError } from '@ui-rl/bus';
+import { describeError } from '@ui-rl/retry';
 import { stepFolder } from '@ui-rl/contracts';
 import type { Group } from '../episodes/groups';
 import { groupPage } from './group-page';

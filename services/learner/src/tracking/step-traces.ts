@@ -5,7 +5,7 @@ import {
   trace,
   type SpanContext,
 } from '@opentelemetry/api';
-import { describeError } from '@ui-rl/bus';
+import { describeError } from '@ui-rl/retry';
 import type { Trajectory } from '@ui-rl/contracts';
 
 const tracer = trace.getTracer('ui-rl');

@@ -1,6 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { describeError } from '@ui-rl/bus';
-import { DEADLINES } from '@ui-rl/retry';
+import { DEADLINES, describeError } from '@ui-rl/retry';
 import { readVariables } from '@ui-rl/settings';
 import {
   callPlugin,

@@ -1,5 +1,4 @@
-import { describeError } from '@ui-rl/bus';
-import { RETRIES, retry, type RetryPolicy } from '@ui-rl/retry';
+import { describeError, RETRIES, retry, type RetryPolicy } from '@ui-rl/retry';
 import type { RunWarnings } from '../warnings';
 
 /** Writes again and again while the disk is full, and says what the run waits for. Other failures are those of the caller. */

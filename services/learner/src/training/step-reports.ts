@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { describeError, type BusService } from '@ui-rl/bus';
+import type { BusService } from '@ui-rl/bus';
+import { describeError } from '@ui-rl/retry';
 import { checkpointName, stepFolder } from '@ui-rl/contracts';
 import type { CheckpointStore } from '../checkpoints/checkpoint-store';
 import type { Group } from '../episodes/groups';

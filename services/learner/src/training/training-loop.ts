@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { BusError, describeError, UnacceptableMessage, type Lease } from '@ui-rl/bus';
+import { BusError, UnacceptableMessage, type Lease } from '@ui-rl/bus';
+import { describeError } from '@ui-rl/retry';
 import type { CheckpointStore } from '../checkpoints/checkpoint-store';
 import { planBatch, type BatchPlan } from '../episodes/batch-planner';
 import type { Group, GroupBuffer } from '../episodes/groups';

@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
-import { describeError, UnacceptableMessage } from '@ui-rl/bus';
+import { UnacceptableMessage } from '@ui-rl/bus';
 import type { Trajectory } from '@ui-rl/contracts';
 import { type KeyedEvent, record } from '@ui-rl/records';
-import { everyFewSeconds, RETRIES, retry, type RetryPolicy } from '@ui-rl/retry';
+import { describeError, everyFewSeconds, RETRIES, retry, type RetryPolicy } from '@ui-rl/retry';
 import type { DataSource } from 'typeorm';
 import { isDataError } from './data-error';
 

@@ -1,5 +1,6 @@
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { BusService, describeError } from '@ui-rl/bus';
+import { BusService } from '@ui-rl/bus';
+import { describeError } from '@ui-rl/retry';
 import { ANY, runKeys, runOfKey, RunState } from '@ui-rl/contracts';
 import { Batcher } from './batcher';
 
