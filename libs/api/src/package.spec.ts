@@ -5,10 +5,10 @@ import { join, resolve } from 'node:path';
 
 const ROOT = resolve(__dirname, '../../..');
 const MODULES = join(ROOT, 'node_modules');
-/** Apart from the scripts below, which the check of imports would take for this file. */
+/** Kept out of the scripts below, which the import check would otherwise read as imports of this file. */
 const NAME = 'ui-rl';
 
-/** What is marked is refused by the compiler only where types have arrived. */
+/** The compiler rejects the marked lines only if it finds the package's types. */
 const TYPESCRIPT = `
 import { runTasks, train, VisionLanguageModel, type EpisodeResult, type RunFileOptions } from '${NAME}';
 

@@ -1,4 +1,4 @@
-// A process with a private broker, to be killed: `broker-owner.ts <nats-server> <folder> temporary|kept`.
+// A process with a private broker that tests kill: `broker-owner.ts <nats-server> <folder> temporary|kept`.
 import { join } from 'node:path';
 import { startLocalNats } from '../src/local/nats-server';
 

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { eventually } from '@ui-rl/testkit';
 import type { Terminal } from '../src/local/ask';
 
-/** A terminal as a program sees one: keys arrive raw while a line is edited. */
+/** A terminal as a program sees it: keys arrive raw during line editing. */
 export class Screen {
   /** Everything that was written. */
   text = '';

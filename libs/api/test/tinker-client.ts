@@ -1,4 +1,4 @@
-/** Fields of all answers; each has some of them. */
+/** Fields of all answers; each answer has some of them. */
 export interface Reply {
   type: string;
   request_id: string;
@@ -21,7 +21,7 @@ export interface Reply {
   user_metadata: object;
 }
 
-/** Tinker's API as any client speaks it, for tests: JSON over fetch, futures asked for until they are there. */
+/** A client of Tinker's API for tests: JSON over fetch, with polling for futures. */
 export class PlainClient {
   constructor(
     private readonly url: string,
@@ -43,7 +43,7 @@ export class PlainClient {
     return this.request(verb, { method: 'POST', headers, body: JSON.stringify(body) }).then(jsonOf);
   }
 
-  /** The result of what a request has begun; throws what it failed with. */
+  /** The result of a request's future; throws its failure. */
   async result({ request_id }: Pick<Reply, 'request_id'>): Promise<Reply> {
     for (;;) {
       const found = await this.post('retrieve_future', { request_id });
@@ -64,7 +64,7 @@ async function jsonOf(response: Response): Promise<Reply> {
   throw new Error(`${response.status}: ${body.detail}`);
 }
 
-/** A client in a session of its own. */
+/** A client with its own session. */
 export class TrainingClient extends PlainClient {
   private constructor(
     url: string,

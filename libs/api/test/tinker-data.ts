@@ -10,7 +10,7 @@ export const text = (...tokens: number[]) => ({ type: 'encoded_text', tokens });
 export const image = { type: 'image', data: png, format: 'png' };
 export const tensor = (data: number[], dtype = 'float32') => ({ data, dtype, shape: [data.length] });
 
-/** Text alone: the places of an image are the server's to know. */
+/** Text only, because only the server knows the positions of an image's tokens. */
 export const words = [10, 20, 30, 40, 50, 60];
 export const targets = [...words.slice(1), 70];
 export const weights = [0, 0, 1, 1, 0.5, 1];

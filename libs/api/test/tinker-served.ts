@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { serveTinker, type ServeTinkerOptions } from '../src/serve/tinker';
 import { TrainingClient } from './tinker-client';
 
-/** A server of the shipped model with a folder of its own, and a client of it. */
+/** A server of the bundled model with its own folder, and a client of it. */
 export interface Served {
   client: TrainingClient;
   url: string;
   dir: string;
-  /** Removes the folder, too. */
+  /** Also removes the folder. */
   stop(): Promise<void>;
 }
 

@@ -13,14 +13,14 @@ import { Stage } from '../src/try/stage';
 import { tryPage } from '../src/try/try-page';
 import { verifyTask, type TaskVerdict } from '../src/try/verify-task';
 
-/** The page that is tried. */
+/** The page under test. */
 export const OWN_PAGE = resolve(__dirname, 'own-page');
 const SCALE = 0.5;
-/** How long somebody waits for what the page shows, and how often they look: each look keeps a browser busy. */
+/** Timeout and interval of polling the page; every poll keeps a browser busy. */
 const PATIENCE_MS = 40_000;
 const LOOK_MS = 100;
 
-/** Somebody at the live page. */
+/** A user of the live page. */
 export class Person {
   readonly problems: string[] = [];
   readonly images: Locator;
@@ -40,7 +40,7 @@ export class Person {
     return new Person(page);
   }
 
-  /** In CSS pixels of the page that is tried. */
+  /** In CSS pixels of the page under test. */
   async click(x: number, y: number, options: { clickCount?: number } = {}): Promise<void> {
     const { place, scale } = await this.picture();
     await this.page.mouse.click(place.x + x * scale, place.y + y * scale, options);
@@ -55,7 +55,7 @@ export class Person {
     await mouse.up();
   }
 
-  /** Waits until so many turns are shown. */
+  /** Waits until this many turns are shown. */
   async sees(turns: number): Promise<void> {
     await eventually(
       `${turns} turns`,
@@ -87,7 +87,7 @@ export interface Tried {
   warnings: string[];
 }
 
-/** Trials in a folder of their own, and a browser for the people who look on or play. */
+/** Trials in a separate folder, with a browser for users who watch or play. */
 export class Trials {
   private constructor(
     readonly folder: string,
@@ -107,7 +107,7 @@ export class Trials {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** Somebody comes to the live page. */
+  /** Opens the live page as a user. */
   visit(url: string): Promise<Person> {
     return Person.at(this.browser, url);
   }
@@ -131,7 +131,7 @@ export class Trials {
   }
 }
 
-/** Everything that was written, as text. */
+/** All written files, as text. */
 export function textsOf(place: string): string {
   const files = readdirSync(place, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
   return files.map((file) => readFileSync(join(file.parentPath, file.name), 'latin1')).join('\n');
@@ -143,7 +143,7 @@ export interface Written {
   actions: Action[];
 }
 
-/** As whoever trains on it would read it. */
+/** Reads the output as a training run does. */
 export async function readWritten(place: string): Promise<Written> {
   const loaded = await loadRunFile({ file: join(place, 'run.yaml') });
   const [task] = await loadTasks(loaded.registry, loaded.run.tasks);
@@ -151,7 +151,7 @@ export async function readWritten(place: string): Promise<Written> {
   return { loaded, task: task as Written['task'], actions };
 }
 
-/** What the task says of each of these ways to play it. */
+/** The task's verdict on each of these sequences of actions. */
 export async function tried({ loaded, task }: Written, ...ways: Action[][]): Promise<TaskVerdict[]> {
   const stage = await Stage.open({ loaded, variables: {}, idleMs: 10_000, log: () => undefined });
   try {
@@ -163,7 +163,7 @@ export async function tried({ loaded, task }: Written, ...ways: Action[][]): Pro
   }
 }
 
-/** As the live page sends it. */
+/** Sends an action as the live page does. */
 export async function act(live: string, action: Action): Promise<void> {
   const headers = { 'content-type': 'application/json' };
   const body = JSON.stringify({ action });

@@ -28,7 +28,7 @@ type User = Role | 'operator';
 const USERS: readonly User[] = [...ROLES, 'operator'];
 const SERVICES: Role[] = ['learner', 'sampler', 'task-loader', 'evaluator', 'monitor', 'actor', 'env'];
 
-/** Who may put a message on each subject of a stream: said here once more, by hand. */
+/** Roles that may publish to each stream subject, restated by hand. */
 const MAY_PUBLISH: Readonly<Record<string, readonly Role[]>> = {
   [subjects.task(RUN)]: ['trainer', 'publisher'],
   [subjects.rollout(RUN, 'train')]: ['learner', 'task-loader'],
@@ -50,7 +50,7 @@ const MAY_PUBLISH: Readonly<Record<string, readonly Role[]>> = {
   [subjects.parcel('id', 0)]: ['learner', 'sampler', 'actor', 'env'],
 };
 
-/** Who may look up a message by its subject. */
+/** Roles that may look up a message by its subject. */
 const MAY_LOOK_UP: Readonly<Record<string, readonly Role[]>> = {
   [`${STREAMS.blobs}.${subjects.blob(RUN, HASH, 0)}`]: [
     'learner',
@@ -64,7 +64,7 @@ const MAY_LOOK_UP: Readonly<Record<string, readonly Role[]>> = {
   [`${STREAMS.parcels}.${subjects.parcel('id', 0)}`]: ['learner', 'sampler', 'actor', 'env'],
 };
 
-/** Who may write each key of the `runs` bucket. */
+/** Roles that may write each key of the `runs` bucket. */
 const MAY_WRITE: Readonly<Record<keyof typeof runKeys, readonly Role[]>> = {
   record: ['learner', 'task-loader', 'evaluator', 'trainer'],
   state: ['learner', 'task-loader', 'evaluator', 'trainer'],
@@ -74,7 +74,7 @@ const MAY_WRITE: Readonly<Record<keyof typeof runKeys, readonly Role[]>> = {
   evaluator: ['evaluator'],
 };
 
-/** Who may read each of them: services read run file and phase, and what they go on from. */
+/** Roles that may read each key: services read the run file, the phase and the state that they resume from. */
 const MAY_READ_KEY: Readonly<Record<keyof typeof runKeys, readonly Role[]>> = {
   record: [...SERVICES, 'trainer'],
   state: [...SERVICES, 'trainer'],
@@ -116,7 +116,7 @@ const MAY_ASK: Readonly<Record<string, { answers: Role; asks: readonly Role[] }>
   [subjects.monitorPage()]: { answers: 'monitor', asks: ['trainer'] },
 };
 
-/** Who may read what comes on a subject, by a consumer. */
+/** Roles that may read a subject through a consumer. */
 const MAY_CONSUME: readonly [stream: string, subject: string, roles: readonly Role[]][] = [
   [STREAMS.tasks, subjects.task(RUN), ['task-loader']],
   [STREAMS.rollouts, subjects.rollout(RUN, 'train'), ['actor']],
@@ -131,7 +131,7 @@ const MAY_CONSUME: readonly [stream: string, subject: string, roles: readonly Ro
   [`KV_${BUCKETS.deadLetters}`, `$KV.${BUCKETS.deadLetters}.>`, ['monitor']],
 ];
 
-/** Who may look at messages of a stream one by one: those who take them, those who count them, and who keeps it in order. */
+/** Roles that may read single messages of a stream: those that consume or count them, and housekeeping. */
 const MAY_LOOK_THROUGH: Readonly<Record<string, readonly Role[]>> = {
   [STREAMS.tasks]: ['task-loader'],
   [STREAMS.rollouts]: ['learner', 'task-loader', 'evaluator', 'actor'],
@@ -169,7 +169,7 @@ afterAll(async () => {
   await nats.stop();
 });
 
-/** Whether somebody takes a request of a user; what says no is an answer, too. */
+/** Whether a responder receives a request of a user; an error reply counts, too. */
 async function isTaken(user: User, subject: string, payload = '{}'): Promise<boolean> {
   try {
     await as.get(user)!.request(subject, payload, { timeout: 2_000 });
@@ -180,7 +180,7 @@ async function isTaken(user: User, subject: string, payload = '{}'): Promise<boo
   }
 }
 
-/** The users that a request is taken from. */
+/** The users whose requests reach a responder. */
 async function takenFrom(subject: string, payload?: string): Promise<User[]> {
   const taken = await Promise.all(USERS.map((user) => isTaken(user, subject, payload)));
   return USERS.filter((_, index) => taken[index]);
@@ -194,7 +194,7 @@ it('the template is what the list of the contracts says', () => {
   expect(readFileSync(TEMPLATE, 'utf8')).toBe(accountsConfiguration());
 });
 
-/** Whether a filter takes one of these subjects. */
+/** Whether a filter matches one of these subjects. */
 function takesOne(filter: string, all: readonly string[]): boolean {
   const pattern = new RegExp(`^${filter.replaceAll('.', String.raw`\.`).replaceAll(ANY, '[^.]+')}$`);
   return all.some((subject) => pattern.test(subject));
@@ -301,7 +301,7 @@ describe('asking', () => {
     );
     await flushed();
     expect(await isTaken('actor', subject)).toBe(true);
-    // The actor hears itself.
+    // The actor receives its own message.
     expect(new Set(heard)).toEqual(new Set(['actor', 'learner']));
     for (const each of listening) each.unsubscribe();
   });
@@ -313,7 +313,7 @@ describe('reading', () => {
     const request = JSON.stringify({ stream_name: stream, config });
     const call = api(`CONSUMER.CREATE.${stream}.looker.${subject}`);
     expect(await takenFrom(call, request)).toEqual(inOrder(...roles, 'operator'));
-    // Neither under another name, nor of everything at once, nor one by one.
+    // Neither under another name, nor all at once, nor one by one.
     const all = JSON.stringify({ stream_name: stream, config: { name: 'looker', ack_policy: 'none' } });
     for (const other of [`CONSUMER.CREATE.${stream}`, `CONSUMER.DURABLE.CREATE.${stream}.looker`])
       expect(await takenFrom(api(other), all)).toEqual([]);
@@ -326,7 +326,7 @@ describe('reading', () => {
     const one = await takenFrom(api(`STREAM.MSG.GET.${stream}`), '{"seq":1}');
     expect(one).toEqual(inOrder(...roles, 'operator'));
     const queues = STREAM_STORAGE.filter(({ kind }) => kind === 'queue').map(({ name }) => name);
-    // Queues are not read so by anybody.
+    // No role may read queues this way.
     if (queues.includes(stream)) return;
     expect(await takenFrom(api(`DIRECT.GET.${stream}`), '{"seq":1}')).toEqual(['operator']);
   });

@@ -1,24 +1,24 @@
 import { ACCESS, BUCKETS, ROLES, STREAMS, type Role, type StoreName } from '@ui-rl/contracts';
 
-/** What the broker's API of streams is called by those who reach it from an account of their own. */
+/** Prefix of the JetStream API for clients in role accounts. */
 export const API_PREFIX = 'JS.UIRL';
 const API = '$JS.API';
 const OPERATOR = 'operator';
 
-/** Where the answers to a role arrive: nobody else may listen there. */
+/** Inbox prefix for replies to a role; other roles may not subscribe to it. */
 export function inboxOf(role: string): string {
   return `_INBOX.${role}`;
 }
 
-/** A thing of an account that another account uses. */
+/** An export of one account that another account imports. */
 interface Shared {
-  /** Account that has it. */
+  /** The exporting account. */
   from: string;
   kind: 'service' | 'stream';
   subject: string;
-  /** What it is called where it is used, if otherwise. */
+  /** Local name in the importing account, if it differs. */
   as?: string;
-  /** Several answers may come to one request. */
+  /** One request may have several replies. */
   many?: boolean;
 }
 
@@ -26,14 +26,15 @@ const STORES: readonly StoreName[] = ['checkpoints', 'files'];
 const KEYS = `KV_${BUCKETS.runs}`;
 const DEAD_LETTERS = `KV_${BUCKETS.deadLetters}`;
 const objects = (store: StoreName): string => `OBJ_${BUCKETS[store]}`;
-/** Every stream, those behind the buckets included. */
+/** Every stream, including those behind the buckets. */
 const ALL = [...Object.values(STREAMS), KEYS, DEAD_LETTERS, ...STORES.map(objects)];
 
 /**
- * Users of a broker, as configuration of nats-server: every role has an account of its own, and so has every stream. What a role
- * may do is what the account of the stream (or of the role that answers) shares with it; nothing else of one account is seen in
- * another. So answers of the broker, too, stay with whoever asked for them, whatever subject they name to be answered at, and what
- * a consumer delivers stays within the account of its stream. Passwords are variables: `$learner_password` …
+ * Users of a broker as nats-server configuration: every role and every stream has its own account. A role may do only
+ * what the account of a stream, or of the role that answers, exports to it; accounts see nothing else of each other.
+ * Replies of the broker therefore reach only the account that requested them, whatever reply subject the request
+ * names, and messages of a consumer stay within the account of its stream. Passwords are variables:
+ * `$learner_password` …
  */
 export function accountsConfiguration(): string {
   const uses = new Map<string, Shared[]>(ROLES.map((role) => [role, usesOf(role)]));
@@ -61,12 +62,12 @@ function account(name: string, shared: readonly string[], parts: readonly string
 
 const accountOf = (name: string): string => `UIRL_${name.replaceAll('-', '_').toUpperCase()}`;
 
-/** The variable of the password. */
+/** The variable that holds the password. */
 function passwordOf(role: string): string {
   return `${role.replaceAll('-', '_')}_password`;
 }
 
-/** An answer goes to whoever asked, once, and to no other inbox. */
+/** A responder may reply once to the requester, and to no other inbox. */
 const ANSWERING = `permissions: { publish: { allow: ">", deny: "_INBOX.>" }, allow_responses: { max: 1, expires: "1h" } }`;
 
 function userOf(role: string): string {
@@ -126,7 +127,7 @@ function usesOf(role: Role): Shared[] {
   ]);
 }
 
-/** Everything of a stream. */
+/** Full access to a stream. */
 function usesOfOperator(stream: string): Shared[] {
   const subject = stream.startsWith('KV_')
     ? `$KV.${stream.slice(3)}.>`
@@ -155,8 +156,8 @@ function api(stream: string, call: string): Shared {
 }
 
 /**
- * What others ask comes here as a stream of theirs: unlike what a service is sent, it has no responder where nobody listens, and whoever
- * asks hears that at once. What a role asks of its own kind stays within its account.
+ * Exports a request subject as a stream, not as a service: then a request without listeners fails immediately with
+ * "no responders". Requests within a role stay within its account.
  */
 function answers(role: Role, subject: string): Shared[] {
   const others = ROLES.filter((other) => other !== role && ACCESS[other].asks.includes(subject));
@@ -185,7 +186,7 @@ function consumes(stream: string, subject: string): Shared[] {
   return [
     api(stream, `CONSUMER.CREATE.${stream}.*.${subject}`),
     ...['INFO', 'DELETE'].map((verb) => api(stream, `CONSUMER.${verb}.${stream}.*`)),
-    // A broker that came back on an older store is asked whether a message still is the one that was read.
+    // After a broker returns with an older store, consumers verify that a message is still the one that they read.
     looksThrough(stream),
     { ...api(stream, `CONSUMER.MSG.NEXT.${stream}.*`), many: true },
     { from: stream, kind: 'service', subject: `$JS.ACK.${stream}.>` },
@@ -201,7 +202,7 @@ function readsKey(stream: string, subject: string): Shared[] {
   ];
 }
 
-/** The client puts the name of the API before what it writes. */
+/** The client prefixes the subjects of writes with the API prefix. */
 function writesKey(stream: string, subject: string): Shared {
   return { from: stream, kind: 'service', subject, as: `${API_PREFIX}.${subject}` };
 }
@@ -225,7 +226,7 @@ function writesObjects(store: StoreName): Shared[] {
   ];
 }
 
-/** What a watcher of keys, or a reader of objects, is sent without asking for each message. */
+/** Messages that the broker pushes to a watcher of keys or a reader of objects. */
 function isPushedTo(stream: string, role: string): Shared[] {
   return [
     { from: stream, kind: 'stream', subject: `${inboxOf(role)}.>` },

@@ -13,17 +13,17 @@ const SHA256 = /^[0-9a-f]{64}$/;
 const KNOWN_BLOBS = 65_536;
 const KNOWN_RUNS = 1_024;
 
-/** Where such bytes lie: at the broker, or in a bucket of S3. */
+/** Where blobs are stored: at the broker, or in an S3 bucket. */
 export interface BlobPlace {
   write(runId: string, hash: string, bytes: Uint8Array): Promise<void>;
   read(runId: string, hash: string): Promise<Uint8Array | null>;
 }
 
-/** Bytes that belong to a run, by their sha256 (hex): screenshots, and messages that are larger than the broker takes. */
+/** Blobs of runs by their sha256 (hex): screenshots, and messages larger than the broker accepts. */
 export class BlobStore {
   private readonly known = new LRUCache<string, true>({ max: KNOWN_BLOBS });
   private readonly inFlight = new Map<string, Promise<void>>();
-  /** Runs for which all services were found to mean the same place. */
+  /** Runs for which all services were verified to use the same storage. */
   private readonly agreed = new LRUCache<string, Promise<void>>({ max: KNOWN_RUNS });
 
   constructor(
@@ -31,14 +31,14 @@ export class BlobStore {
     private readonly place: BlobPlace,
     private readonly agree: () => Promise<void>,
   ) {
-    // The broker may have come back without what was stored.
+    // The broker may have lost stored blobs.
     broker.onStoresLost(() => {
       this.known.clear();
       this.agreed.clear();
     });
   }
 
-  /** The blobs of one run, which go with it. Throws `BusError` `configuration` for what is no run id. */
+  /** The blobs of one run, which are deleted with it. Throws `BusError` `configuration` for an invalid run id. */
   of(runId: string): RunBlobs {
     if (!isRunId(runId)) throw new BusError('configuration', `"${runId}" is no run id`);
     return {
@@ -67,13 +67,13 @@ export class BlobStore {
         `a blob of ${bytes.byteLength} bytes: expected at most ${MAX_PARTED_BYTES}`,
       );
     await this.agreedFor(runId);
-    // Written anew by each process that comes by: what is there may be damaged.
+    // Each process writes a blob again on its first use: the stored copy may be damaged.
     await this.place.write(runId, hash, bytes);
     this.known.set(`${runId}/${hash}`, true);
   }
 
   private async get(runId: string, hash: string): Promise<Uint8Array | null> {
-    // Hashes come with messages of others: one with a wildcard would name blobs of other runs.
+    // Hashes arrive in untrusted messages: one with a wildcard would name blobs of other runs.
     if (!SHA256.test(hash)) return null;
     await this.agreedFor(runId);
     const bytes = await this.place.read(runId, hash);
@@ -84,7 +84,7 @@ export class BlobStore {
     return bytes;
   }
 
-  /** Throws `BusError` `configuration` where others keep blobs elsewhere: what one stores, another would look for in vain. */
+  /** Throws `BusError` `configuration` if other services store blobs elsewhere: they could not read each other's. */
   private async agreedFor(runId: string): Promise<void> {
     let agreed = this.agreed.get(runId);
     if (agreed === undefined) {
@@ -97,8 +97,8 @@ export class BlobStore {
 }
 
 export interface RunBlobs {
-  /** Stores the bytes unless they are there; returns their hash, which a caller that knows it may pass. */
+  /** Stores the bytes if they are missing and returns their hash. Pass the hash if it is known. */
   put(bytes: Uint8Array, hash?: string): Promise<string>;
-  /** The bytes, or null where nobody stored them for this run. Throws `BusError` `damaged`. */
+  /** The bytes; null if they are not stored for this run. Throws `BusError` `damaged`. */
   get(hash: string): Promise<Uint8Array | null>;
 }

@@ -23,7 +23,7 @@ class Whole {
   parts: Part[];
 }
 
-/** An object that nests so deeply, by arrays and objects in turn. */
+/** An object of this nesting depth, with alternating arrays and objects. */
 function nested(depth: number): unknown {
   let value: unknown = 1;
   for (let level = depth; level > 0; level -= 1)
@@ -74,7 +74,7 @@ it('walks over every type of MessagePack', () => {
     ],
     ...[null, true, false, new Date(0), new Date(1.5e12), new Date(2 ** 40)],
   ];
-  // What follows a value is found at its place only where the value's own length is right.
+  // The next value is found only if the length of this one is computed correctly.
   for (const value of values) {
     expect(messagePackExcess(pack([value, nested(MAX_DEPTH - 1)]))).toBeNull();
     expect(messagePackExcess(pack([value, nested(MAX_DEPTH)]))).toBe(TOO_DEEP);
@@ -97,7 +97,7 @@ it('leaves bytes that are no message to the decoder', () => {
   }
 });
 
-/** A header of MessagePack with a count or length of 32 bits. */
+/** A MessagePack header with a 32-bit count or length. */
 function header(type: number, count = 0xffff_ffff): Buffer {
   const bytes = Buffer.alloc(5);
   bytes.writeUInt8(type);

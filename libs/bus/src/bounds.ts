@@ -1,20 +1,25 @@
 /**
- * How deeply messages may nest. Our own nest 12 levels at most; what arrives is walked recursively (validation, copies, storage), so
- * that without a bound 20,000 brackets would overflow the stack of every service that reads them.
+ * Maximum nesting of messages. This project's messages nest at most 12 levels. Validation, copies and storage are
+ * recursive, so without a limit 20,000 brackets would overflow the stack of every service that reads them.
  */
 export const MAX_DEPTH = 64;
-/** Arrays and objects of one message: those of two states of a page, of a million characters each. Every one costs microseconds to copy. */
+/**
+ * Maximum number of arrays and objects in a message: enough for two page states of a million characters each. Copying
+ * takes microseconds per container.
+ */
 export const MAX_CONTAINERS = 2 ** 20;
-/** Objects of classes in one message. Every one costs up to 50 µs to validate. */
+/** Maximum number of class instances in a message. Validation takes up to 50 µs per instance. */
 export const MAX_INSTANCES = 2 ** 15;
-/** Values of one message. An array of more would cost its service gigabytes. */
+/** Maximum number of values in a message. A larger array would cost the service gigabytes. */
 export const MAX_VALUES = 2 ** 24;
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const OPENING = new Set([0x5b, 0x7b]);
 const CLOSING = new Set([0x5d, 0x7d]);
 
-/** What JSON has too much of, in words; null where it is within bounds. Looks at the bytes only, so that nothing is built of them before. */
+/**
+ * Describes the exceeded limit of a JSON message; null if it is within limits. Scans bytes without building values.
+ */
 export function jsonExcess(bytes: Uint8Array): string | null {
   const tally = new Tally();
   let depth = 0;
@@ -36,15 +41,15 @@ export function jsonExcess(bytes: Uint8Array): string | null {
 }
 
 /**
- * The same of MessagePack, whose headers say how many values follow: each takes a byte at least, and a decoder sets aside memory for all of
- * them at once. Other faults end the walk: decoding says what is wrong with such bytes.
- * Source: https://github.com/msgpack/msgpack/blob/master/spec.md
+ * The same for MessagePack. Headers state how many values follow, each takes at least one byte, and a decoder
+ * allocates memory for all of them at once. Other faults end the scan, because decoding reports them. Source:
+ * https://github.com/msgpack/msgpack/blob/master/spec.md
  */
 export function messagePackExcess(bytes: Uint8Array): string | null {
   const tally = new Tally();
-  /** Of each open array and map, how many values are still to come. */
+  /** Number of outstanding values of each open array and map. */
   const open: number[] = [];
-  /** Of all of them. */
+  /** Total number of outstanding values. */
   let due = 1;
   let at = 0;
   while (at < bytes.length && due > 0) {
@@ -65,7 +70,7 @@ export function messagePackExcess(bytes: Uint8Array): string | null {
   return tally.excess;
 }
 
-/** Counts what a message has. */
+/** Counts the contents of a message. */
 class Tally {
   values = 0;
   private containers = 0;
@@ -83,7 +88,7 @@ class Tally {
   }
 }
 
-/** Whether a value holds more than `MAX_INSTANCES` objects of classes. */
+/** Whether a value contains more than `MAX_INSTANCES` class instances. */
 export function hasTooManyInstances(value: object): boolean {
   let found = 0;
   const waiting: object[] = [value];
@@ -98,12 +103,15 @@ export function hasTooManyInstances(value: object): boolean {
 }
 
 interface Value {
-  /** Values inside: those of an array, keys and values of a map. */
+  /** Number of values inside: elements of an array, keys and values of a map. */
   children: number;
-  /** Bytes up to the next value, or to the first inside. */
+  /** Bytes up to the next value or the first inner value. */
   length: number;
 }
-/** Bytes of the numbers 0xca (float 32) to 0xd3 (int 64), and of the extensions 0xd4 (fixext 1) to 0xd8 (fixext 16). */
+/**
+ * Total bytes of the numbers 0xca (float 32) to 0xd3 (int 64) and of the extensions 0xd4 (fixext 1) to 0xd8 (fixext
+ * 16).
+ */
 const FIXED = [5, 9, 2, 3, 5, 9, 2, 3, 5, 9, 3, 4, 6, 10, 18];
 
 function valueAt(bytes: Uint8Array, at: number): Value {
@@ -120,13 +128,13 @@ function valueAt(bytes: Uint8Array, at: number): Value {
   return { children: 0, length: 1 };
 }
 
-/** Bytes or text behind its length in 1, 2 or 4 bytes. */
+/** Bytes or text after a length of 1, 2 or 4 bytes. */
 function sized(bytes: Uint8Array, at: number, width: number, further: number): Value {
   const size = 2 ** width;
   return { children: 0, length: 1 + size + further + (unsigned(bytes, at + 1, size) ?? bytes.length) };
 }
 
-/** An array or a map behind its count in 2 or 4 bytes. */
+/** An array or a map after a count of 2 or 4 bytes. */
 function counted(bytes: Uint8Array, at: number, width: number, each: number): Value {
   const size = 2 ** (width + 1);
   const count = unsigned(bytes, at + 1, size);
@@ -135,7 +143,7 @@ function counted(bytes: Uint8Array, at: number, width: number, each: number): Va
     : { children: each * count, length: 1 + size };
 }
 
-/** Undefined where the bytes end before. */
+/** Undefined if the bytes end early. */
 function unsigned(bytes: Uint8Array, at: number, size: number): number | undefined {
   if (at + size > bytes.length) return undefined;
   let value = 0;

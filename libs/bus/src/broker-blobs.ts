@@ -4,7 +4,7 @@ import type { Broker } from './broker';
 import { readParts, writeParts, type PartsPlace } from './parts';
 import { withRetry } from './retry';
 
-/** Blobs as messages of the broker. Every operation waits for one that is away. */
+/** Stores blobs as messages of the broker. Every operation waits while the broker is unavailable. */
 export class BrokerBlobs implements BlobPlace {
   constructor(private readonly broker: Broker) {}
 

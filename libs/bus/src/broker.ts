@@ -16,17 +16,17 @@ import { isUnanswered, withRetry, type RetryContext } from './retry';
 import { keepsQueuesWhole } from './server-version';
 import { ensureTopology, type Stores } from './topology';
 
-/** Below this not even a dead letter or the list of a stream's subjects fits into a message. */
+/** Below this limit, neither a dead letter nor the subject list of a stream fits into a message. */
 const LEAST_PAYLOAD_BYTES = 64 * 1024;
-/** What subject and headers may take of a message. */
+/** Reserved for the subject and headers of a message. */
 const HEADER_BYTES = 4 * 1024;
-/** With this much, nearly everything fits into one message. */
+/** Enough for nearly every message to fit. */
 const PLENTY_BYTES = 8 * 1024 * 1024;
 const NO_SUCH_CONSUMER = 10014;
 
 /**
- * The connection to NATS, the streams and buckets behind it, and what it takes to survive a broker that goes away and comes
- * back. Everything else of the bus stands on it.
+ * The connection to NATS with its streams and buckets. Survives a broker that restarts or loses its store. All other
+ * parts of the bus build on it.
  */
 export class Broker implements RetryContext {
   readonly logger: Logger;
@@ -49,13 +49,13 @@ export class Broker implements RetryContext {
     this.service = options.service;
     this.replicas = options.replicas;
     this.logger = new Logger(`bus:${options.service}`);
-    // Whatever is tried again listens to it: that many are no leak.
+    // Every retried operation listens to it, so many listeners are not a leak.
     setMaxListeners(0, this.closing);
   }
 
   /**
-   * Connects, waiting (and saying so) while NATS is away, and creates the streams and buckets that are missing.
-   * Throws `BusError` `authorization` or `configuration`.
+   * Connects, waiting with a log message while NATS is unavailable, and creates missing streams and buckets. Throws
+   * `BusError` `authorization` or `configuration`.
    */
   static async connect(options: BusOptions): Promise<Broker> {
     const connection = await openConnection(options, new Logger(`bus:${options.service}`));
@@ -75,22 +75,22 @@ export class Broker implements RetryContext {
     return this.closingController.signal;
   }
 
-  /** Largest content of a message, in bytes: what the broker takes, without subject and headers. */
+  /** Maximum content of a message in bytes: the broker's limit minus subject and headers. */
   get maxMessageBytes(): number {
     return this.maxPayloadBytes - HEADER_BYTES;
   }
 
-  /** Counts the losses of the connection after which it came back: the broker's store may be another one then. */
+  /** Counts reconnections: after each, the broker may have another store. */
   get generation(): number {
     return this.reconnections;
   }
 
-  /** Resolves when the connection stands: what is sent meanwhile would be sent when it is back, perhaps to another store. */
+  /** Resolves when connected. Messages sent earlier would be buffered and might reach another store. */
   async whenConnected(): Promise<void> {
     await this.connected;
   }
 
-  /** The buckets, created anew after the broker lost its store. */
+  /** The buckets, recreated if the broker lost its store. */
   stores(): Promise<Stores> {
     const { js, jsm, logger, replicas } = this;
     this.opened ??= ensureTopology({ js, jsm, logger, replicas }).catch((error: unknown) => {
@@ -100,7 +100,10 @@ export class Broker implements RetryContext {
     return this.opened;
   }
 
-  /** Who has an account of their own waits for an operator to make the streams; anybody else would wait in vain. */
+  /**
+   * A role with its own account waits for an operator to create the streams; without accounts, waiting would never
+   * end.
+   */
   private async firstStores({ apiPrefix }: BusOptions): Promise<Stores> {
     try {
       return await this.stores();
@@ -125,17 +128,17 @@ export class Broker implements RetryContext {
     });
   }
 
-  /** Calls back after every reconnection; returns how to stop that. */
+  /** Calls back after every reconnection; returns an unsubscribe function. */
   onReconnect(callback: () => void): () => void {
     return this.on('reconnect', callback);
   }
 
-  /** Calls back when the broker may have come back with an empty store. */
+  /** Calls back when the broker may have returned with an empty store. */
   onStoresLost(callback: () => void): () => void {
     return this.on('lost', callback);
   }
 
-  /** Opens streams and buckets again, as after a broker came back with an empty store. */
+  /** Reopens streams and buckets after the broker returned with an empty store. */
   async repair(): Promise<void> {
     this.repairing ??= this.reopen().finally(() => {
       this.repairing = null;
@@ -143,7 +146,7 @@ export class Broker implements RetryContext {
     await this.repairing;
   }
 
-  /** Sends what is buffered and closes. */
+  /** Flushes the buffer and closes the connection. */
   async close(): Promise<void> {
     this.closingController.abort();
     if (this.connection.isClosed()) return;

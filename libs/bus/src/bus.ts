@@ -20,12 +20,15 @@ import { RunStorage } from './run-storage';
 import { openStorage, type Storage } from './storage';
 import { backlogOf, storedCount, storedMessages, type Backlog } from './stored';
 
-/** What goes on until the bus closes. */
+/** A part that runs until the bus closes. */
 type Part = Consumption | Responder | Housekeeping;
 
-/** One connection to NATS and what the services do over it. Survives a broker that goes away and comes back. */
+/**
+ * One connection to NATS, with the operations that services perform over it. Survives a broker that goes away and
+ * comes back.
+ */
 export class BusService {
-  /** Identity of this process among those of the same service. */
+  /** Id of this process, unique among processes of the same service. */
   readonly instance = randomUUID().slice(0, 8);
   readonly logger: Logger;
   readonly service: string;
@@ -35,7 +38,7 @@ export class BusService {
   /** JSON by key: run records, phases, policy and loader states. */
   readonly runsBucket: KvBucket;
   readonly runs: RunDirectory;
-  /** What runs occupy at the broker, and how it is freed. */
+  /** Measures and frees the storage that runs use at the broker. */
   readonly runStorage: RunStorage;
   readonly deadLetterBucket: KvBucket;
   readonly blobs: BlobStore;
@@ -69,8 +72,8 @@ export class BusService {
   }
 
   /**
-   * Connects, waiting (and saying so) while NATS is away, and creates the streams and buckets that are missing.
-   * Throws `BusError` `authorization` or `configuration`, or `unavailable` where blobs lie elsewhere and that does not answer.
+   * Connects, waiting with a log message while NATS is unavailable, and creates missing streams and buckets. Throws
+   * `BusError` `authorization` or `configuration`, or `unavailable` if a separate blob store does not answer.
    */
   static async connect(options: BusOptions): Promise<BusService> {
     const broker = await Broker.connect(options);
@@ -84,23 +87,24 @@ export class BusService {
   }
 
   /**
-   * Stores a message in the stream of its subject and returns when the broker has it. The id makes it idempotent: published again
-   * within an hour it is stored once. Waits while the broker is away or full. One that is larger than the broker takes goes by way of
-   * a blob of its run, up to 64 MiB. Throws `BusError` `too_large`.
+   * Stores a message in the stream of its subject and resolves when the broker has acknowledged it. The id makes this
+   * idempotent: messages with the same id within an hour are stored once. Waits while the broker is unavailable or
+   * full. A message larger than the broker accepts is stored as a blob of its run, up to 64 MiB. Throws `BusError`
+   * `too_large`.
    */
   async publishJson(subject: string, value: unknown, id: string): Promise<PubAck> {
     return this.publisher.publishJson(subject, value, id);
   }
 
-  /** Publishes an event of a run; `id` names what happened, so that publishing it twice stores it once. */
+  /** Publishes an event of a run; `id` names the occurrence, so that publishing it twice stores it once. */
   async event(event: EventBody<RunEvent>, id: string): Promise<void> {
     return this.publisher.event(event, id);
   }
 
   /**
-   * Asks once and waits for the answer; both ways MessagePack. Never throws for what the other side or the network does:
-   * failures are replies with a code, `no_responders`, `timeout`, `disconnected`, `too_large`, `bad_reply`, `closed`, or one of
-   * the handler's.
+   * Sends one request and waits for the reply; both are MessagePack. Never throws for failures of the responder or
+   * the network: they are replies with a code, `no_responders`, `timeout`, `disconnected`, `too_large`, `bad_reply`,
+   * `closed`, or a code of the handler.
    */
   async request<T>(
     subject: string,
@@ -111,27 +115,32 @@ export class BusService {
     return request(this.broker, subject, value, timeoutMs, schema);
   }
 
-  /** Reads a stream with a durable consumer until stopped. Decorated Nest handlers come here too. */
+  /** Reads a stream with a durable consumer until stopped. Decorated Nest handlers use this method, too. */
   async consume<T>(options: ConsumeOptions<T>): Promise<Consumption> {
     return this.track(await startConsumption(this.broker, this.publisher, this.deadLetters, options));
   }
 
-  /** Lets the next reader of that name begin with the oldest message again. Nothing happens where there is no such consumer. */
+  /**
+   * Deletes a consumer, so that the next reader of that name starts with the oldest message. Does nothing if the
+   * consumer does not exist.
+   */
   async deleteConsumer(stream: string, durable: string): Promise<void> {
     await this.broker.deleteConsumer(stream, durable);
   }
 
-  /** The messages of one subject that a stream holds, oldest first; those of a work queue wait or are worked at. */
+  /**
+   * The messages of one subject in a stream, oldest first; in a work queue, those that are pending or in progress.
+   */
   stored<T>(stream: string, subject: string, schema?: MessageSchema<T>): AsyncGenerator<T> {
     return storedMessages(this.broker, this.publisher, stream, subject, schema);
   }
 
-  /** How many messages of a subject a stream holds. */
+  /** The number of messages of a subject in a stream. */
   storedCount(stream: string, subject: string): Promise<number> {
     return storedCount(this.broker, stream, subject);
   }
 
-  /** What a durable consumer has to do yet; null where it does not exist. */
+  /** The pending work of a durable consumer; null if it does not exist. */
   async backlog(stream: string, durable: string): Promise<Backlog | null> {
     return backlogOf(this.broker, stream, durable);
   }
@@ -142,21 +151,23 @@ export class BusService {
   }
 
   /**
-   * Calls back after every reconnection; returns how to stop that. The broker may have come back on an older copy of its store: what
-   * was announced last may have to be announced again.
+   * Calls back after every reconnection; returns an unsubscribe function. The broker may have returned with an older
+   * copy of its store, so recent announcements may have to be repeated.
    */
   onReconnect(callback: () => void): () => void {
     return this.broker.onReconnect(callback);
   }
 
-  /** Keeps streams clean of what runs leave behind, until the bus closes. One process at a broker is enough; more do no harm. */
+  /**
+   * Removes leftovers of runs from streams until the bus closes. One process per broker is enough; more are harmless.
+   */
   keepHouse(options?: Partial<HousekeepingOptions>): void {
     this.track(
       startHousekeeping({ broker: this.broker, runs: this.runs, deadLetters: this.deadLetters }, options),
     );
   }
 
-  /** Stops taking messages, lets handlers finish, sends what is buffered, closes. */
+  /** Stops receiving, waits for running handlers, flushes the buffer and closes the connection. */
   async close(): Promise<void> {
     if (this.closing.aborted) return;
     await Promise.all([...this.running].map((part) => part.stop()));

@@ -3,10 +3,10 @@ import { validateSync, type ValidationError } from 'class-validator';
 import { inheritedKey, MAX_FIELDS, toInstance } from '@ui-rl/contracts';
 import { hasTooManyInstances, jsonExcess, MAX_INSTANCES, messagePackExcess } from './bounds';
 
-/** A contracts class that says how a message looks. */
+/** A contracts class that describes a message. */
 export type MessageClass<T> = new () => T;
 
-/** Classes of messages of several kinds, by the value of a property that says which kind it is. */
+/** Classes of a discriminated union, by the value of its discriminator property. */
 export interface MessageUnion<T> {
   key: string;
   classes: Readonly<Record<string, MessageClass<T>>>;
@@ -16,18 +16,18 @@ export type MessageSchema<T> = MessageClass<T> | MessageUnion<T>;
 
 export type Read<T> = { ok: true; value: T } | { ok: false; reason: string };
 
-/** Faults of one message that are told. */
+/** Maximum number of problems that are reported for one message. */
 const MAX_PROBLEMS = 20;
 
 const text = new TextDecoder('utf-8', { fatal: true });
 
-/** JSON bytes → an instance that passed the class's validation. Without a class any JSON object is accepted. */
+/** JSON bytes → a validated instance of the class. Without a class, any JSON object is accepted. */
 export function readJson<T>(bytes: Uint8Array, schema?: MessageSchema<T>): Read<T> {
   const read = readAnyJson(bytes);
   return read.ok ? readPlain(read.value, schema) : read;
 }
 
-/** JSON bytes → their value, whatever it is. */
+/** JSON bytes → any JSON value. */
 export function readAnyJson(bytes: Uint8Array): Read<unknown> {
   const excess = jsonExcess(bytes);
   if (excess !== null) return { ok: false, reason: excess };
@@ -42,7 +42,7 @@ export function writeJson(value: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(value));
 }
 
-/** MessagePack bytes → an instance that passed the class's validation. */
+/** MessagePack bytes → a validated instance of the class. */
 export function readBinary<T>(bytes: Uint8Array, schema?: MessageSchema<T>): Read<T> {
   const excess = messagePackExcess(bytes);
   if (excess !== null) return { ok: false, reason: excess };
@@ -66,7 +66,7 @@ function readPlain<T>(plain: unknown, schema?: MessageSchema<T>): Read<T> {
   return schema === undefined ? { ok: true, value: plain as T } : instantiate(plain, schema);
 }
 
-/** Turns a plain object into an instance of a contracts class; says every path that is wrong. */
+/** Converts a plain object to an instance of a contracts class; reports every invalid path. */
 export function instantiate<T>(plain: object, schema: MessageSchema<T>): Read<T> {
   if (typeof schema === 'object') return instantiateOneOf(plain, schema);
   const inherited = inheritedKey(plain);
@@ -98,7 +98,7 @@ function instantiateOneOf<T>(plain: object, { key, classes }: MessageUnion<T>): 
 }
 
 function problemsOf(error: ValidationError, parent: string): string[] {
-  // An object that no class is made of: it has more fields than any.
+  // class-validator does not know the object's class because it has more fields than any of them.
   if (error.constraints?.unknownValue !== undefined)
     return [`${parent}: must be an object of known fields, found ${nameOf(error.target)}`];
   const path = parent === '' ? error.property : `${parent}.${error.property}`;

@@ -12,9 +12,10 @@ import { BusError } from './errors';
 import type { BusOptions } from './options';
 
 /**
- * Opens the connection; waits while NATS is away, for as long as the options say, and ends where NATS refuses the credentials.
+ * Opens the connection. Waits while NATS is unavailable, as long as the options allow, and fails if NATS rejects the
+ * credentials.
  *
- * @throws BusError `unavailable` where that time is over, `closed` where the signal aborts, `authorization`
+ * @throws BusError `unavailable` after the time limit, `closed` if the signal aborts, `authorization`
  */
 export async function openConnection(options: BusOptions, logger: Logger): Promise<NatsConnection> {
   const natsOptions = connectionOptions(options);
@@ -24,7 +25,7 @@ export async function openConnection(options: BusOptions, logger: Logger): Promi
   const ends = [options.signal, limit].filter((signal) => signal !== undefined);
   let waited = false;
   const report = everyFewSeconds((error) => {
-    // Whoever waits for a moment only is told at its end.
+    // With a time limit, the final error reports the problem.
     if (limit !== undefined) return;
     logger.warn(`waiting for NATS at ${where}: ${describeError(error)}`);
     waited = true;
@@ -54,7 +55,7 @@ export async function openConnection(options: BusOptions, logger: Logger): Promi
 
 const USER_INFO = /^([a-z]+:\/\/)([^/@]*)@/;
 
-/** What the client of NATS is told. */
+/** Options of the NATS client. */
 export function connectionOptions(options: BusOptions): NodeConnectionOptions {
   if (options.servers.length === 0) {
     throw new BusError(
@@ -84,7 +85,7 @@ export function connectionOptions(options: BusOptions): NodeConnectionOptions {
   return natsOptions;
 }
 
-/** `nats://user:password@host` and `nats://token@host`: the client itself ignores them. */
+/** Credentials from `nats://user:password@host` and `nats://token@host`, which the client ignores. */
 function credentialsInAddresses(servers: string[]): Pick<NodeConnectionOptions, 'user' | 'pass' | 'token'> {
   for (const server of servers) {
     const userInfo = USER_INFO.exec(server)?.[2];

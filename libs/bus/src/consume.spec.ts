@@ -227,7 +227,7 @@ describe('streams and durable consumers', () => {
       handle: async ({ description }) => {
         handled.push(description);
         if (description !== 'first') return;
-        // No heartbeat leaves while nothing else runs.
+        // Blocks the event loop, so that no heartbeat is sent.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
         await released;
       },
@@ -294,7 +294,7 @@ describe('streams and durable consumers', () => {
         ...options,
         handle: async () => {
           started += 1;
-          // Never ends; the connection goes as it does when a process is killed.
+          // Never ends; the connection drops as when a process is killed.
           await dying.connection.close();
           await new Promise(() => undefined);
         },
@@ -323,7 +323,7 @@ async function pending(bus: BusService, stream: string): Promise<number> {
   return reply.json<{ state: { messages: number } }>().state.messages;
 }
 
-/** Messages the broker has handed to a consumer of the tasks, repeated ones included. */
+/** Number of deliveries to a consumer of the tasks, including redeliveries. */
 async function deliveries(bus: BusService, durable: string): Promise<number> {
   const reply = await bus.connection.request(`$JS.API.CONSUMER.INFO.${STREAMS.tasks}.${durable}`, '');
   return reply.json<{ delivered: { consumer_seq: number } }>().delivered.consumer_seq;

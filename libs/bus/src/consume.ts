@@ -25,62 +25,65 @@ import { BusError, UnacceptableMessage } from './errors';
 import type { Publisher } from './publisher';
 import { isClosed, isTransient, withRetry } from './retry';
 
-/** Longest wait for a broker that may be away while a reader stops. */
+/** Longest wait for an unavailable broker while a reader stops. */
 const DROP_PULLS_MS = 1_000;
 
-/** What a handler knows about the delivery. */
+/** The delivery that a handler processes. */
 export interface JetStreamContext {
   subject: string;
   stream: string;
   streamSequence: number;
-  /** The id it was published under, where it has one; the same for what was published twice. */
+  /** The id it was published with, if any; the same for duplicates. */
   messageId?: string;
-  /** ISO 8601 time at which the message was stored. */
+  /** ISO 8601 time at which the broker stored the message. */
   storedAt: string;
   /** 1 for the first delivery. */
   delivery: number;
-  /** No further attempt follows; a failure now leads to `exhausted`. */
+  /** No further attempt follows; a failure leads to `exhausted`. */
   lastAttempt: boolean;
-  /** Aborts when the service is asked to stop, or the broker has lost the message: what it did is done again then. */
+  /** Aborts when the service stops, or when the broker has lost the message and the work will be repeated. */
   signal: AbortSignal;
-  /** For `exhausted`: what the last attempt ended with, where that is known. */
+  /** For `exhausted`: the error of the last attempt, if known. */
   error?: unknown;
 }
 
-/** How often a message is delivered, and the pauses in between. */
+/** Number of deliveries and the pauses between them. */
 export type RedeliveryPolicy = Required<Pick<RetryPolicy, 'firstMs' | 'maxMs' | 'attempts'>>;
 
 export interface ConsumeOptions<T> {
   stream: string;
   /** Name of the durable consumer; processes that share it share the work. */
   durable: string;
-  /** The consumer is this process's own: it goes when it is stopped, or when nobody has read for ten minutes. */
+  /** The consumer belongs to this process: it is deleted when stopped, or after ten minutes without a reader. */
   temporary?: boolean;
   /** One subject filter. */
   subject: string;
-  /** Messages that do not pass its validation become dead letters. Without it any JSON object is handed over. */
+  /** Messages that fail its validation become dead letters. Without it, any JSON object is passed on. */
   schema?: MessageSchema<T>;
-  /** Messages at a time; nothing is fetched beyond that. Default 1. */
+  /** Number of messages at a time; no further ones are fetched. Default 1. */
   concurrency?: number;
-  /** Silence after which the broker delivers again; while a handler runs, `working` is sent three times as often. Default `DEADLINES.message`. */
+  /**
+   * Time without a heartbeat after which the broker redelivers; a running handler sends `working` three times as
+   * often. Default `DEADLINES.message`.
+   */
   ackWaitMs?: number;
   /** Attempts before `exhausted`, and the pauses between them. Default `RETRIES.redelivery`. */
   retry?: RedeliveryPolicy;
   /** Where a new durable starts. Default `all`. */
   deliver?: 'all' | 'new';
-  /** Its effect is durable when it resolves: then the message is acknowledged. */
+  /** The message is acknowledged when this resolves, so its effect must be durable by then. */
   handle(message: T, context: JetStreamContext): Promise<void>;
   /**
-   * Runs once all attempts failed, also when the process died in each of them; the message is acknowledged when it
-   * resolves. Without it the message becomes a dead letter.
+   * Called once all attempts have failed, including attempts in which the process died. The message is acknowledged
+   * when it resolves. Without this handler, the message becomes a dead letter.
    */
   exhausted?(message: T, context: JetStreamContext): Promise<void>;
 }
 
 export interface Consumption {
-  /** Takes no further message and waits for the running handlers (their context's signal aborts). */
+  /** Stops fetching, aborts the signal of running handlers and waits for them. */
   stop(): Promise<void>;
-  /** Resolves when it has stopped. */
+  /** Resolves when the consumption has stopped. */
   ended: Promise<void>;
 }
 
@@ -99,7 +102,7 @@ class ConsumptionLoop<T> implements Consumption {
   readonly ended: Promise<void>;
   private readonly stopping = new AbortController();
   private readonly waiting = new Set<ConsumerMessages>();
-  /** The messages that are being handled, by their identity. */
+  /** The messages in progress, by identity. */
   private readonly inFlight = new Map<string, Delivery>();
   private readonly logger: Logger;
   private readonly ackWaitMs: number;
@@ -122,14 +125,14 @@ class ConsumptionLoop<T> implements Consumption {
     this.ended = new Promise((resolve) => {
       this.end = resolve;
     });
-    // Every place listens to it: that many are no leak.
+    // Every slot listens to it, so many listeners are not a leak.
     setMaxListeners(0, this.stopping.signal);
   }
 
   async start(): Promise<void> {
     const { stream, durable } = this.options;
     await withRetry(`read ${stream} as ${durable}`, this.broker, () => this.consumer.open());
-    // A pull request dies with the connection it was made over: pull again at once instead of waiting for its expiry.
+    // A pull request ends with its connection: pull again at once instead of waiting for its expiry.
     const unsubscribe = this.broker.onReconnect(() => {
       this.consumer.forget();
       for (const messages of this.waiting) messages.stop();
@@ -149,11 +152,12 @@ class ConsumptionLoop<T> implements Consumption {
   async stop(): Promise<void> {
     this.stopping.abort();
     for (const messages of this.waiting) messages.stop();
-    // What is given back while the broker still counts a pull that was given up comes again only after `ackWaitMs`.
+    // While the broker still counts an abandoned pull, a message that is given back is redelivered only after
+    // `ackWaitMs`.
     if (this.inFlight.size > 0) await waitAtMost(DROP_PULLS_MS, this.consumer.dropPulls());
     for (const delivery of this.inFlight.values()) delivery.end();
     await waitAtMost(DEADLINES.stopHandlers.ms, this.ended);
-    // Where the broker is away, it deletes the consumer itself, later.
+    // If the broker is unavailable, it deletes the consumer itself later.
     if (this.options.temporary === true && !this.broker.connection.isClosed()) await this.consumer.delete();
   }
 
@@ -163,7 +167,7 @@ class ConsumptionLoop<T> implements Consumption {
       try {
         message = await this.nextWithRetry();
       } catch {
-        // Stopped or closed: nothing else ends the trying.
+        // Stopped or closed; all other failures are retried.
         return;
       }
       if (message !== null) await this.process(message);
@@ -186,7 +190,7 @@ class ConsumptionLoop<T> implements Consumption {
     });
   }
 
-  /** One message, or null when none came within the waiting time. */
+  /** One message, or null if none arrives in time. */
   private async next(): Promise<JsMsg | null> {
     const consumer = await this.consumer.open();
     const messages = await consumer.fetch({
@@ -208,10 +212,10 @@ class ConsumptionLoop<T> implements Consumption {
     }
   }
 
-  /** Keeps the slot until the message is handled, or is no longer the broker's. */
+  /** Occupies the slot until the message is handled or lost by the broker. */
   private async process(message: JsMsg): Promise<void> {
     const identity = identityOf(message);
-    // Delivered again since a heartbeat came late: whoever handles it answers for both, and this slot stays free.
+    // Redelivered after a late heartbeat: the running handler settles both deliveries, and this slot stays free.
     if (this.inFlight.has(identity)) {
       if (!this.broker.connection.isClosed()) message.working();
       return;
@@ -240,7 +244,7 @@ class ConsumptionLoop<T> implements Consumption {
     }
   }
 
-  /** Frees the slots of messages that the broker came back without: what takes their place is to be handled. */
+  /** Frees the slots of messages that the broker has lost: their replacements need them. */
   private async dropLost(): Promise<void> {
     for (const delivery of this.inFlight.values()) {
       const { message } = delivery;
@@ -264,7 +268,7 @@ class ConsumptionLoop<T> implements Consumption {
     } catch (error) {
       return this.failed(delivery, read.value, context, error);
     }
-    // Awaited, so that a slot is free only when the broker knows.
+    // Awaited, so that a slot is free only when the broker has confirmed.
     await delivery.acknowledge();
   }
 

@@ -5,30 +5,36 @@ import { measures } from './measures';
 import { operationOf } from './operations';
 import type { Publisher } from './publisher';
 
-/** What the `dead_letters` bucket holds for each message that could not be handled. */
+/** An entry of the `dead_letters` bucket: a message that could not be handled. */
 export interface DeadLetter {
-  /** Begins with the service: a service can write its own ones only. */
+  /** Starts with the service's name: a service can write only its own entries. */
   key: string;
   /** ISO 8601. */
   at: string;
   service: string;
   subject: string;
   reason: string;
-  /** The message as text where it is text, else base64. */
+  /** The message as text if it is text, else base64. */
   payload: string;
   encoding: 'utf8' | 'base64';
-  /** Bytes of the whole message; `payload` holds at most the first 64 KiB of them, less where the broker takes small messages only. */
+  /**
+   * Size of the whole message; `payload` holds at most its first 64 KiB, or less if the broker's message limit is
+   * small.
+   */
   sizeBytes: number;
 }
 
 const KEPT_BYTES = 64 * 1024;
-/** Unreadable messages of one operation that a service stores within a day: whoever sends many does not push out what else is stored. */
+/**
+ * Unreadable messages per operation that a service stores within a day, so that a flood of them does not displace
+ * other entries.
+ */
 const MAX_UNREADABLE = 100;
 const DAY_MS = 86_400_000;
 
-/** Where messages go that cannot be handled, so that a person finds them. */
+/** Stores messages that could not be handled for an operator to inspect. */
 export class DeadLetters {
-  /** Operation → unreadable messages since, in Unix milliseconds. */
+  /** Operation → number of unreadable messages since a time in Unix milliseconds. */
   private readonly unreadable = new Map<string, { since: number; count: number }>();
 
   constructor(
@@ -37,7 +43,7 @@ export class DeadLetters {
     private readonly bucket: KvBucket,
   ) {}
 
-  /** The same of a message that is not what its class says. Counted, and not stored, where the service has stored many such ones. */
+  /** Stores a message that fails its validation. Beyond the limit, it only counts them. */
   async putUnreadable(
     message: { key: string; subject: string; reason: string },
     payload: Uint8Array,
@@ -64,7 +70,7 @@ export class DeadLetters {
   /** Stores a message with the reason, and publishes it as an event of its run. */
   async put(message: { key: string; subject: string; reason: string }, payload: Uint8Array): Promise<void> {
     const { service, logger } = this.broker;
-    // As JSON, a byte takes six at most.
+    // JSON encodes a byte in at most six.
     const keptBytes = Math.min(KEPT_BYTES, Math.floor(this.broker.maxMessageBytes / 8));
     const letter = toDeadLetter({ ...message, service }, payload, keptBytes);
     await this.bucket.put(letter.key, letter);

@@ -6,7 +6,7 @@ import type { ConsumeOptions } from './consume';
 import type { RespondOptions } from './respond';
 
 /**
- * Options of a decorated handler. `durable`, `subject` and `queue` may hold placeholders such as `{run}` and
+ * Options of a decorated handler. `durable`, `subject` and `queue` may contain placeholders such as `{run}` and
  * `{instance}`, which `BusStrategy` fills in.
  */
 export type JetStreamHandlerOptions = Omit<ConsumeOptions<unknown>, 'handle' | 'exhausted' | 'schema'> & {
@@ -22,10 +22,10 @@ export type HandlerExtras =
   | { uirl: 'exhausted' }
   | { uirl: 'request'; options: RequestHandlerOptions };
 
-/** Nest types its decorator by the events a class declares, which these handlers do not have. */
+/** Nest's decorator is typed by the events of a class, which these handlers do not have. */
 const onEvent = EventPattern as (pattern: string, extras: HandlerExtras) => MethodDecorator;
 
-/** Nest replaces what a handler throws by "Internal server error"; the message boundary needs the original. */
+/** Nest replaces errors of a handler with "Internal server error"; the message boundary needs the original. */
 @Catch()
 class KeepOriginalError implements ExceptionFilter<unknown> {
   catch(error: unknown, _host: ArgumentsHost): Observable<never> {
@@ -33,7 +33,7 @@ class KeepOriginalError implements ExceptionFilter<unknown> {
   }
 }
 
-/** Hands the message and its context over as the two arguments of the method. */
+/** Passes the message and its context as the two arguments of the method. */
 function handler(pattern: MethodDecorator): MethodDecorator {
   return (target, key, descriptor) => {
     Payload()(target, key, 0);
@@ -44,23 +44,23 @@ function handler(pattern: MethodDecorator): MethodDecorator {
 
 /**
  * Handles the messages of a durable consumer: `(message, context: JetStreamContext) => Promise<void>`. A message is
- * acknowledged when the promise resolves, so its effect must be durable by then; a failure is tried again.
+ * acknowledged when the promise resolves, so its effect must be durable by then; a failure is retried.
  */
 export function JetStreamHandler(options: JetStreamHandlerOptions): MethodDecorator {
   return handler(onEvent(`jetstream:${options.durable}`, { uirl: 'jetstream', options }));
 }
 
 /**
- * Runs for a message of that durable whose attempts all failed: `(message, context) => Promise<void>`; the message is
- * acknowledged when the promise resolves.
+ * Called for a message of that durable after all attempts have failed: `(message, context) => Promise<void>`. The
+ * message is acknowledged when the promise resolves.
  */
 export function ExhaustedHandler(durable: string): MethodDecorator {
   return handler(onEvent(`exhausted:${durable}`, { uirl: 'exhausted' }));
 }
 
 /**
- * Answers MessagePack requests: `(message, context: RequestContext) => Promise<value>`. An expected failure is a value
- * too, `failure(code, message)`; what the method throws is logged whole and answered as `internal`.
+ * Answers MessagePack requests: `(message, context: RequestContext) => Promise<value>`. Return expected failures as
+ * `failure(code, message)`; an exception is logged and answered as `internal`.
  */
 export function RequestHandler(subject: string, options: RequestHandlerOptions): MethodDecorator {
   const extras: HandlerExtras = { uirl: 'request', options };

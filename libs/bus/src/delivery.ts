@@ -4,17 +4,17 @@ import type { Broker } from './broker';
 import { isStored } from './positions';
 import { isTransient } from './retry';
 
-/** What JetStream is told of a message that is handled, and of one that is being handled. */
+/** JetStream's acknowledgement and progress replies. */
 const [ACKNOWLEDGED, IN_PROGRESS] = ['+ACK', '+WPI'];
 
-/** The message at that place of its stream, stored at that time. */
+/** Identifies a message by its position in the stream and its storage time. */
 export function identityOf({ info: { streamSequence, timestampNanos } }: JsMsg): string {
   return `${streamSequence}@${timestampNanos}`;
 }
 
-/** A message while it is handled; the broker hears of it as long as it is. */
+/** A message in progress; sends heartbeats to the broker meanwhile. */
 export class Delivery {
-  /** Resolves when the broker came back without the message: nothing of it is waited for then. */
+  /** Resolves when the broker has lost the message; waiting for it is then pointless. */
   readonly lost: Promise<void>;
   private readonly ending = new AbortController();
   private readonly generation: number;
@@ -31,36 +31,36 @@ export class Delivery {
     this.lost = new Promise((resolve) => (this.lose = resolve));
     this.heartbeat = setInterval(() => {
       const { connection } = broker;
-      // Both refuse what would be sent.
+      // A closed or draining connection rejects further messages.
       if (connection.isClosed() || connection.isDraining()) this.over();
       else connection.publish(this.address, IN_PROGRESS);
     }, ackWaitMs / 3);
   }
 
-  /** Aborts when its handler is to come to an end: the service stops, or the broker came back without the message. */
+  /** Aborts when the handler should stop: the service stops, or the broker has lost the message. */
   get signal(): AbortSignal {
     return this.ending.signal;
   }
 
-  /** Where the broker hears of it, which the client's type does not tell. */
+  /** The reply subject, which the client's type does not expose. */
   private get address(): string {
     return (this.message as JsMsg & { reply: string }).reply;
   }
 
-  /** Has its handler come to an end. */
+  /** Asks the handler to stop. */
   end(): void {
     this.ending.abort();
   }
 
-  /** It is handled. */
+  /** Ends the heartbeats. */
   over(): void {
     clearInterval(this.heartbeat);
   }
 
   /**
-   * Resolves when the broker knows that it is handled, so that it does not come again, or when the message is lost. It is told again where
-   * it does not answer: the server that led the consumer may have died, and the next one knows nothing of the first time. Throws what
-   * the last attempt ended with.
+   * Resolves when the broker has confirmed the acknowledgement, so that the message is not redelivered, or when the
+   * message is lost. Repeats it without a confirmation: the server that led the consumer may have died before its
+   * successor learned of it. Throws the error of the last attempt.
    */
   async acknowledge(): Promise<void> {
     const { broker, message } = this;
@@ -72,14 +72,14 @@ export class Delivery {
     };
     await retry(RETRIES.acknowledgement, acknowledge, {
       ...{ isTransient, signal: broker.closing },
-      // By itself a message says it once and no more.
+      // A message object acknowledges only once.
       onFailure: () => (tell = tellAnother),
     });
   }
 
   /**
-   * Whether the broker means the same message by what would be acknowledged. After it came back on an older copy of its store, the
-   * number may be that of a message that was stored since, and acknowledging would lose that one.
+   * Whether the broker's message at this position is still ours. If the broker returned with an older copy of its
+   * store, the position may hold a newer message, and acknowledging it would lose that one.
    */
   async isOurs(): Promise<boolean> {
     await this.broker.whenConnected();

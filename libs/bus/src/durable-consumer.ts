@@ -16,11 +16,12 @@ import { readsAhead, type Position } from './positions';
 import { isTransient } from './retry';
 
 /**
- * Messages that all readers of a consumer may work at, and pulls of theirs that may wait, together. The broker's own bounds, 1000 and
- * 512, are fewer than the places of a large fleet; a reader pulls as many as it has free places, which is the bound that counts.
+ * Limit on unacknowledged messages and on waiting pulls of all readers of a consumer together. The broker's defaults,
+ * 1000 and
+ * 512, are below the number of slots of a large fleet. Readers limit themselves: each pulls only for its free slots.
  */
 const MAX_PLACES = 16_384;
-/** nats-server does not change that of a consumer that exists. */
+/** nats-server cannot change this setting of an existing consumer. */
 const WAITING_IS_FIXED = /max waiting/i;
 
 export interface DurableOptions {
@@ -32,10 +33,10 @@ export interface DurableOptions {
   ackWaitMs: number;
 }
 
-/** A durable consumer, which is made where the broker has none, and made anew where it does not fit its stream. */
+/** A durable consumer, created if missing and recreated if it does not match its stream. */
 export class DurableConsumer {
   private opened: Promise<Consumer> | null = null;
-  /** The last message that came; where the broker has another one there, its store is an older copy. */
+  /** The last received message; if the broker has another one at its position, its store is an older copy. */
   private last: Position | undefined;
 
   constructor(
@@ -43,7 +44,7 @@ export class DurableConsumer {
     private readonly options: DurableOptions,
   ) {}
 
-  /** Throws `BusError` `configuration` where the broker refuses it. */
+  /** Throws `BusError` `configuration` if the broker rejects it. */
   open(): Promise<Consumer> {
     this.opened ??= this.ensure().catch((error: unknown) => {
       this.opened = null;
@@ -52,7 +53,7 @@ export class DurableConsumer {
     return this.opened;
   }
 
-  /** Has the next `open` look at it again. */
+  /** Makes the next `open` check the consumer again. */
   forget(): void {
     this.opened = null;
   }
@@ -62,8 +63,8 @@ export class DurableConsumer {
   }
 
   /**
-   * Has the broker drop the pulls that nobody waits for any more, as it does where it is asked how many there are. nats-server 2.9 would
-   * try to hand them a message that is given back, and forget that it was.
+   * Makes the broker drop abandoned pulls, which it does when asked for their number. Otherwise nats-server 2.9 would
+   * try to deliver a returned message to such a pull and lose track of it.
    */
   async dropPulls(): Promise<void> {
     const { stream, durable } = this.options;
@@ -103,7 +104,7 @@ export class DurableConsumer {
     }
   }
 
-  /** One that was made with room for fewer pulls keeps that. */
+  /** A consumer created with a lower pull limit keeps it. */
   private async addOrUpdate(): Promise<ConsumerInfo> {
     const { consumers } = this.broker.jsm;
     const { stream } = this.options;
@@ -122,7 +123,7 @@ export class DurableConsumer {
       filter_subject: subject,
       ack_policy: AckPolicy.Explicit,
       ack_wait: nanos(ackWaitMs),
-      // Attempts are counted by who reads, so that a message is never dropped in silence.
+      // Readers count attempts, so that no message is dropped silently.
       max_deliver: -1,
       max_ack_pending: MAX_PLACES,
       deliver_policy: deliver === 'new' ? DeliverPolicy.New : DeliverPolicy.All,

@@ -9,7 +9,7 @@ export type BusErrorCategory =
   | 'too_large'
   | 'unavailable';
 
-/** Root of what this lib throws. Failures of the other side of a request are `Reply` values, not exceptions. */
+/** Root of this lib's errors. Failures of the responder to a request are `Reply` values, not exceptions. */
 export class BusError extends Error {
   constructor(
     readonly category: BusErrorCategory,
@@ -22,8 +22,8 @@ export class BusError extends Error {
 }
 
 /**
- * Thrown by a JetStream handler for a message that no later attempt could handle: it becomes a dead letter at once, with this
- * text as the reason, instead of being delivered again.
+ * Throw this from a JetStream handler for a message that no later attempt can handle: it becomes a dead letter
+ * immediately, with this text as the reason.
  */
 export class UnacceptableMessage extends Error {
   constructor(message: string, options?: ErrorOptions) {

@@ -7,7 +7,7 @@ import { BusService } from './index';
 
 Logger.overrideLogger(false);
 
-/** Waits until the client has tried so many times to connect again. */
+/** Waits until the client has tried to reconnect this often. */
 async function failedReconnections(bus: BusService, count: number): Promise<void> {
   let seen = 0;
   for await (const { type } of bus.connection.status()) {

@@ -63,7 +63,7 @@ describe('what runs leave behind', () => {
       );
     }
     readers.push(await read(STREAMS.events, 'monitor-events', subjects.event('*', '*')));
-    // The learner of a run that has ended goes on until the next one begins.
+    // The learner of an ended run continues until the next one begins.
     const served = await read(
       STREAMS.trajectories,
       'evaluator-over-eval',
@@ -210,7 +210,7 @@ describe('what runs leave behind', () => {
     bus.keepHouse(EVERY);
     await eventually('room', async () => (await of('over')) === 0);
     expect(await of('slow')).toBe(10);
-    // Nobody has read these: the stream becomes full, and publishing waits until somebody has.
+    // These have not been read: the stream fills up, and publishing waits until a consumer reads them.
     let published = 10;
     const waiting = (async () => {
       for (; published < 40; published += 1) await send('slow', published);

@@ -8,7 +8,7 @@ import { FINAL_PHASES, type RunDirectory } from './runs';
 import { makeRoom } from './room';
 
 export interface HousekeepingOptions {
-  /** From the end of a round to the beginning of the next. */
+  /** Pause between two rounds. */
   everyMs: number;
 }
 
@@ -41,14 +41,17 @@ export function startHousekeeping(
   };
 }
 
-/** Takes away what runs leave behind: messages of ended runs in work queues, consumers nobody reads, what fills a stream. */
+/**
+ * Removes leftovers of runs: messages of ended runs in work queues, consumers without readers, and old messages of
+ * full streams.
+ */
 class Housekeeper {
   private readonly logger: Logger;
-  /** Consumers of ended runs that nobody waited at in the last round, and how far they had come. */
+  /** Consumers of ended runs without a reader in the last round, and their positions. */
   private idle = new Map<string, number>();
-  /** Ended runs whose last phase is announced for certain. */
+  /** Ended runs whose last phase has certainly been announced. */
   private readonly announced = new Set<string>();
-  /** Goes on beside the rounds: where the stream of events is full it waits for the room that they make. */
+  /** Runs beside the rounds: if the event stream is full, it waits for the rounds to purge it. */
   private announcing: Promise<void> | null = null;
 
   constructor(private readonly parts: HousekeepingParts) {
@@ -76,7 +79,10 @@ class Housekeeper {
       await makeRoom(this.parts.broker, stream, states);
   }
 
-  /** Nobody serves a run that has ended: where the process died that ended it, nobody else would tell. */
+  /**
+   * An ended run has no services: if the process that ended it died before the announcement, only housekeeping can
+   * make it.
+   */
   private async announceEnds(states: ReadonlyMap<string, RunState>): Promise<void> {
     for (const [runId, { phase }] of states) {
       if (!FINAL_PHASES.includes(phase) || this.announced.has(runId)) continue;
@@ -91,7 +97,7 @@ class Housekeeper {
     for (const runId of this.announced) if (!states.has(runId)) this.announced.delete(runId);
   }
 
-  /** Never silence: what nobody will do any more becomes a dead letter. */
+  /** Turns tasks that no service will handle any more into dead letters, so that they do not vanish silently. */
   private async refuseTasks(states: ReadonlyMap<string, RunState>): Promise<void> {
     const { broker, deadLetters } = this.parts;
     const stream = STREAMS.tasks;
@@ -117,7 +123,7 @@ class Housekeeper {
     }
   }
 
-  /** Subjects of a queue with messages of runs that have ended, and their phase. */
+  /** Subjects of a queue with messages of ended runs, and the phases of those runs. */
   private async leftBy(
     states: ReadonlyMap<string, RunState>,
     stream: string,
@@ -131,7 +137,10 @@ class Housekeeper {
     return found;
   }
 
-  /** Those that read a run alone which is not open, once nobody has waited at them or been given anything for two rounds. */
+  /**
+   * Deletes consumers that read only one run that is not open, after two rounds without a waiting reader or a
+   * delivery.
+   */
   private async deleteConsumers(states: ReadonlyMap<string, RunState>): Promise<void> {
     const { broker } = this.parts;
     const idle = new Map<string, number>();

@@ -1,7 +1,7 @@
-/** Requests that are under way at a time, where one is sent for each of many things. */
+/** Number of concurrent requests when one is sent per item. */
 const AT_ONCE = 50;
 
-/** What becomes of each, in their order; not all are under way at a time. */
+/** Maps items in order, with a limit on concurrent work. */
 export async function inBatches<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let from = 0; from < items.length; from += AT_ONCE) {

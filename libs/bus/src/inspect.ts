@@ -6,25 +6,28 @@ import { connectionOptions } from './connect';
 import { BusError } from './errors';
 import type { BusOptions } from './options';
 
-/** What a broker is, as it says itself. */
+/** Facts that a broker reports about itself. */
 export interface BrokerFacts {
   /** As connected, without credentials. */
   address: string;
   version: string;
-  /** Largest message, bytes. */
+  /** Maximum message size in bytes. */
   maxPayloadBytes: number;
-  /** Null where JetStream is switched off, or not for this account. */
+  /** Null if JetStream is disabled, or disabled for this account. */
   jetStream: {
-    /** Bytes that streams may take and have taken; `limit` is null where the account has none. */
+    /** Bytes used by streams and their limit; `limit` is null if the account has none. */
     storage: { used: number; limit: number | null };
-    /** Names of this project's streams that exist. */
+    /** Names of this project's existing streams. */
     streams: string[];
-    /** The server's clock less this machine's, ms; null where it does not tell (nats-server before 2.10, or no stream yet). */
+    /**
+     * The server's clock minus this machine's, in ms; null if the server does not report it (nats-server before 2.10,
+     * or no stream yet).
+     */
     clockOffsetMs: number | null;
   } | null;
 }
 
-/** Looks at a broker without waiting for one that is away, and without creating anything. Throws `BusError`. */
+/** Inspects a broker without waiting for an unavailable one and without creating anything. Throws `BusError`. */
 export async function inspectBroker(options: BusOptions): Promise<BrokerFacts> {
   const settings = { ...connectionOptions(options), reconnect: false, maxReconnectAttempts: 0 };
   const where = [settings.servers].flat().join(', ');

@@ -15,11 +15,11 @@ import { countBySubject } from './run-messages';
 export interface KvEntry<T> {
   key: string;
   value: T;
-  /** Revision of this key; an update names the one it replaces. */
+  /** Revision of this key; an update names the revision that it replaces. */
   revision: number;
 }
 
-/** A change as a watcher sees it; `value` is null where the key was deleted. */
+/** A change as a watcher sees it; `value` is null if the key was deleted. */
 export interface KvChange<T> {
   key: string;
   value: T | null;
@@ -29,14 +29,14 @@ export interface KvChange<T> {
 const WRONG_REVISION = new Set([10071, 10164]);
 const NO_MESSAGE = new Set([10037, 10043]);
 
-/** JSON values by key. Every operation waits for the broker to come back. Keys: letters, digits, `-_=./`. */
+/** JSON values by key. Every operation waits while the broker is unavailable. Keys: letters, digits, `-_=./`. */
 export class KvBucket {
   constructor(
     private readonly broker: Broker,
     private readonly bucket: 'runs' | 'deadLetters',
   ) {}
 
-  /** Throws `BusError` `damaged` where the value does not pass the validation of `schema`. */
+  /** Throws `BusError` `damaged` if the value fails the validation of `schema`. */
   async get<T>(key: string, schema?: MessageClass<T>): Promise<KvEntry<T> | null> {
     return this.read(
       key,
@@ -45,20 +45,20 @@ export class KvBucket {
     );
   }
 
-  /** Writes whatever stands there; returns the new revision. Throws `BusError` `too_large`. */
+  /** Writes unconditionally; returns the new revision. Throws `BusError` `too_large`. */
   async put(key: string, value: unknown): Promise<number> {
     const text = this.textOf(key, value);
     return this.run(`write ${key}`, (bucket) => bucket.put(key, text));
   }
 
-  /** Writes where the key does not exist yet; null where it does. */
+  /** Writes a new key; returns null if the key exists. */
   async create(key: string, value: unknown): Promise<number | null> {
     const entry = await this.run(`create ${key}`, (bucket) => bucket.get(key));
     if (entry !== null && entry.operation === 'PUT') return null;
     return this.update(key, value, entry?.revision ?? 0);
   }
 
-  /** Writes where `revision` still is the current one (0: no such key yet); null where somebody else was first. */
+  /** Writes if `revision` is the current one (0: no such key yet); returns null if another process wrote first. */
   async update(key: string, value: unknown, revision: number): Promise<number | null> {
     const text = this.textOf(key, value);
     let uncertain = false;
@@ -67,7 +67,7 @@ export class KvBucket {
         return await bucket.put(key, text, { previousSeq: revision });
       } catch (error) {
         if (error instanceof JetStreamApiError && WRONG_REVISION.has(error.code)) {
-          // The answer to an earlier attempt was lost: that may be what stands there.
+          // The answer to an earlier attempt was lost: the stored value may be ours.
           return uncertain ? this.revisionAfter(bucket, key, text, revision) : null;
         }
         uncertain = true;
@@ -76,14 +76,17 @@ export class KvBucket {
     });
   }
 
-  /** Reads, changes and writes until nobody interferes. `change` returns null to leave the value as it is. */
+  /**
+   * Reads, changes and writes, and repeats this after a conflict. Return null from `change` to leave the value
+   * unchanged.
+   */
   async change<T>(
     key: string,
     change: (current: T | null) => T | null,
     schema?: MessageClass<T>,
   ): Promise<KvEntry<T> | null> {
     for (;;) {
-      // As the next server has it: writing tells whether that is the latest.
+      // A lagging replica may answer: the write detects that.
       const entry = await this.run(`read ${key}`, (bucket) => bucket.get(key));
       const current = this.read(key, entry, schema);
       const next = change(current?.value ?? null);
@@ -93,45 +96,45 @@ export class KvBucket {
     }
   }
 
-  /** Leaves a marker, which tells a key that was deleted from one that the broker has lost. */
+  /** Leaves a marker, which distinguishes a deleted key from one that the broker has lost. */
   async delete(key: string): Promise<void> {
     await this.run(`delete ${key}`, (bucket) => bucket.delete(key));
   }
 
-  /** When the key was deleted; null where it exists, or nobody knows of it. */
+  /** When the key was deleted; null if it exists or was never seen. */
   async deletedAt(key: string): Promise<Date | null> {
     const entry = await this.run(`read ${key}`, (bucket) => bucket.get(key));
     return entry === null || entry.operation === 'PUT' ? null : entry.created;
   }
 
-  /** When the key was written last, by the broker's clock; null where it does not exist. */
+  /** When the key was last written, by the broker's clock; null if it does not exist. */
   async writtenAt(key: string): Promise<Date | null> {
     const entry = await this.run(`read ${key}`, (bucket) => bucket.get(key));
     return entry?.operation === 'PUT' ? entry.created : null;
   }
 
-  /** Takes the markers of older deletions away. */
+  /** Removes the markers of older deletions. */
   async forgetDeleted(olderThanMs: number): Promise<void> {
     const latest = Date.now() - olderThanMs;
     for (const entry of await this.list('>')) {
       if (entry.operation === 'PUT' || entry.created.getTime() > latest) continue;
-      // By its number: the key may have been written again meanwhile.
+      // By sequence number: the key may have been written again meanwhile.
       await this.run(`forget ${entry.key}`, () =>
         this.broker.jsm.streams.deleteMessage(this.stream, entry.revision).catch(unlessMissing),
       );
     }
   }
 
-  /** Keys that exist, filtered by a NATS pattern such as `*.state`; those that were written last come last. */
+  /** Existing keys that match a NATS pattern such as `*.state`; the most recently written come last. */
   async keys(filter = '>'): Promise<string[]> {
     const entries = (await this.list(filter)).filter(({ operation }) => operation === 'PUT');
     return entries.toSorted((a, b) => a.revision - b.revision).map(({ key }) => key);
   }
 
   /**
-   * Current values, then every change, in order per key and each revision once. Survives reconnections and a restarted
-   * broker; ends when the signal aborts or the bus closes. A change that is overtaken by the next while the broker is
-   * away may be skipped; a value that does not pass the validation of `schema` is logged and left out.
+   * Current values, then every change, in order per key and each revision once. Survives reconnections and a
+   * restarted broker; ends when the signal aborts or the bus closes. A change that is superseded while the broker is
+   * unavailable may be skipped. A value that fails the validation of `schema` is logged and omitted.
    */
   async *watch<T>(
     filter: string,
@@ -142,7 +145,7 @@ export class KvBucket {
     const stop = AbortSignal.any([this.broker.closing, ...(signal === undefined ? [] : [signal])]);
     while (!stop.aborted) {
       for await (const entry of this.entries(filter, stop)) {
-        // With the time, since a broker that lost its store counts revisions anew.
+        // Includes the time, because a broker that lost its store restarts the revision counter.
         const identity = `${entry.revision}@${entry.created.getTime()}`;
         if (seen.get(entry.key) === identity) continue;
         seen.set(entry.key, identity);
@@ -154,8 +157,8 @@ export class KvBucket {
   }
 
   /**
-   * The last entry of each key, markers of deletions included. Asked for key by key: the client's own list ends where the broker
-   * says that nothing is pending, which nats-server 2.9 never says while others write.
+   * The last entry of each key, including deletion markers. Requested key by key: the client's own list ends when the
+   * broker reports that nothing is pending, which nats-server 2.9 never does during writes.
    */
   private async list(filter: string): Promise<NatsEntry[]> {
     const prefix = `$KV.${BUCKETS[this.bucket]}.`;
@@ -180,7 +183,7 @@ export class KvBucket {
     const unsubscribe = this.broker.onReconnect(end);
     stop.addEventListener('abort', end, { once: true });
     try {
-      // While it was opened: nobody would end it any more.
+      // Aborted while opening: the watch would never be stopped.
       if (stop.aborted) return;
       for await (const entry of iterator) {
         if (stop.aborted) return;
@@ -209,7 +212,7 @@ export class KvBucket {
     }
   }
 
-  /** A change as a watcher sees it; null, and logged, where its value cannot be read. */
+  /** A change as a watcher sees it; null, with a log message, if its value is invalid. */
   private changeOf<T>(entry: KvWatchEntry, schema: MessageClass<T> | undefined): KvChange<T> | null {
     const { key, revision } = entry;
     if (entry.operation !== 'PUT') return { key, value: null, revision };
@@ -231,7 +234,7 @@ export class KvBucket {
     return `what bucket ${BUCKETS[this.bucket]} holds for ${key} cannot be read: ${reason}`;
   }
 
-  /** Revision that followed another one, where it holds the text; null where somebody else has written. */
+  /** Revision of our own write after `before`, if the key holds our text; null if another process wrote. */
   private async revisionAfter(bucket: KV, key: string, text: string, before: number): Promise<number | null> {
     const stored = await lookUp(this.broker, async () => {
       const entry = await bucket.get(key);
@@ -264,7 +267,7 @@ export class KvBucket {
   }
 }
 
-/** Somebody else took it away. */
+/** Another process has removed it. */
 function unlessMissing(error: unknown): void {
   if (!(error instanceof JetStreamApiError && NO_MESSAGE.has(error.code))) throw error;
 }
@@ -273,9 +276,9 @@ function valueOf<T>(entry: NatsEntry | KvWatchEntry, schema: MessageClass<T> | u
   return schema === undefined ? (readAnyJson(entry.value) as Read<T>) : readJson(entry.value, schema);
 }
 
-/** The client leaves the consumer of a watch that has ended to the broker, which would keep it for five minutes. */
+/** The client leaves the consumer of an ended watch to the broker, which would keep it for five minutes. */
 async function removeConsumer(watch: QueuedIterator<KvWatchEntry>): Promise<void> {
   const { _data: consumer } = watch as { _data?: unknown } as { _data: PushConsumer };
-  // Where the connection is lost, or the consumer with it, the broker does it by itself.
+  // If the connection or the consumer is lost, the broker cleans up.
   await consumer.delete().catch(() => undefined);
 }

@@ -24,14 +24,14 @@ afterEach(async () => {
   buses = [];
 });
 
-/** A connection of its own, as a process has one. */
+/** A separate connection, as for a separate process. */
 async function connect(url = nats.url): Promise<BusService> {
   const bus = await BusService.connect({ service: 'test', servers: [url] });
   buses.push(bus);
   return bus;
 }
 
-/** @param waited told of who has to be waited for */
+/** @param waited receives the lease that has to be waited for */
 async function acquire(bus: BusService, waited: RunLease[] = [], stop?: AbortSignal): Promise<Lease> {
   const signal = stop ?? new AbortController().signal;
   const onWaiting = (held: RunLease): void => void waited.push(held);
@@ -55,7 +55,7 @@ it('goes to the next one when its holder is cut off; that one learns of it, and 
   const began = Date.now();
   const next = await acquire(second);
   expect(Date.now() - began).toBeLessThan(2 * DEADLINES.lease.ms);
-  // Before the new holder has written anything: what the old one read is final from here on.
+  // Before the new holder has written: the value that the old one read is final from here on.
   expect(await second.runs.policy(runId)).toMatchObject({ epoch: next.epoch, version: 1 });
   proxy.heal();
   await expect(first.runs.putPolicy(runId, policyOf(held.epoch, 2))).rejects.toThrow(LeaseLost);
@@ -76,7 +76,7 @@ it('stays with its holder while that is heard of, and while the broker is away; 
   const next = acquire(second, waited);
   await eventually('somebody who waits', () => waited.length > 0);
   await nats.kill();
-  // As on a new disk: the lease is gone, too.
+  // A new disk also loses the lease.
   nats.loseStore();
   await new Promise((resolve) => setTimeout(resolve, DEADLINES.lease.ms + 500));
   await nats.launch();

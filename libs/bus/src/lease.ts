@@ -4,11 +4,11 @@ import { DEADLINES, sleep, waitAtMost } from '@ui-rl/retry';
 import { BusError } from './errors';
 import type { KvBucket } from './kv';
 
-/** Silence of a holder after which another process takes over, and how often both look. */
+/** Time without a renewal after which another process takes over, and the interval of renewals and checks. */
 const EXPIRES_MS = DEADLINES.lease.ms;
 const EVERY_MS = EXPIRES_MS / 4;
 
-/** Another process holds what this one held or waited for, or the waiting was ended: nothing may be written in its name. */
+/** Another process holds the lease, or the wait was aborted: nothing may be written under this lease. */
 export class LeaseLost extends Error {
   constructor(message: string) {
     super(message);
@@ -17,22 +17,23 @@ export class LeaseLost extends Error {
 }
 
 export interface LeaseRequest extends Pick<RunLease, 'holder' | 'host'> {
-  /** Ends the waiting. */
+  /** Aborts the wait. */
   signal: AbortSignal;
-  /** Told once who has to be waited for. */
+  /** Called once with the lease that has to be waited for. */
   onWaiting: (held: RunLease) => void;
 }
 
-/** The place of a lease: a key of a bucket. */
+/** The key of a bucket that stores a lease. */
 export interface LeasePlace {
   bucket: KvBucket;
   key: string;
 }
 
 /**
- * Waits until nobody else holds the lease: it was never held, was given back, or its holder was not heard of for so long. That is
- * judged by this process's own clock, and only while the broker answers: nobody can be heard while that is away.
- * @param after the new epoch is larger than this, and than that of the lease as it stands
+ * Waits until the lease is free: it was never held, was released, or its holder stopped renewing it. Expiry is
+ * measured
+ * by this process's clock, and only while the broker answers, because no renewal can arrive otherwise.
+ * @param after the new epoch is larger than this and than the epoch of the current lease
  * @throws LeaseLost when the signal aborts
  */
 export async function acquireLease(
@@ -46,7 +47,7 @@ export async function acquireLease(
     const askedAt = performance.now();
     const entry = await place.bucket.get(place.key, RunLease);
     const silentMs = silence.observe(entry?.revision);
-    // One that was seen and is gone was lost by the broker: its holder writes it again.
+    // A lease that was seen and is now missing was lost by the broker: its holder writes it again.
     const isFree = entry === null ? held === undefined : entry.value.holder === '';
     if (isFree || silentMs >= EXPIRES_MS) {
       const epoch = Math.max(after, held?.epoch ?? 0, entry?.value.epoch ?? 0) + 1;
@@ -62,13 +63,16 @@ export async function acquireLease(
   throw new LeaseLost(`${place.key} was no longer waited for`);
 }
 
-/** How long a revision has stayed the same while somebody looked. */
+/** How long a revision has stayed the same while it was observed. */
 class Silence {
   private revision: number | undefined;
   private lookedAt = performance.now();
   private ms = 0;
 
-  /** Between looks that lie far apart the broker was away, or this process did not run: nobody could be heard. */
+  /**
+   * A long gap between observations means that the broker was unavailable or this process was suspended: renewals
+   * could not arrive.
+   */
   observe(revision: number | undefined): number {
     const now = performance.now();
     const passed = now - this.lookedAt;
@@ -81,12 +85,12 @@ class Silence {
 }
 
 /**
- * What at most one process of several holds: one that may be stopped for a while, cut off from the broker, or taken for dead. It
- * renews the lease by itself. Whoever relies on it asks before an effect that others see ({@link confirm}), and marks what it
- * writes with the epoch, so that it is refused where a later holder has written.
+ * An exclusive lease among several processes, any of which may be suspended, disconnected or presumed dead. It renews
+ * itself. Its holder calls {@link confirm} before each visible effect, and marks its writes with the epoch, so that
+ * they are rejected once a later holder has written.
  */
 export class Lease {
-  /** Fencing number: larger than that of every holder before. */
+  /** Fencing token: larger than that of every earlier holder. */
   readonly epoch: number;
   private readonly losing = new AbortController();
   private readonly ending = new AbortController();
@@ -102,13 +106,13 @@ export class Lease {
     void this.keep();
   }
 
-  /** Aborts with a `LeaseLost` as its reason when another process holds it, or when it is given back. */
+  /** Aborts with a `LeaseLost` as its reason when another process holds the lease, or when it is released. */
   get lost(): AbortSignal {
     return this.losing.signal;
   }
 
   /**
-   * Resolves at once while nobody else can hold it yet, by this process's own clock; after a pause asks the broker.
+   * Resolves immediately while the lease cannot have expired by this process's clock; after a pause asks the broker.
    * @throws LeaseLost
    */
   async ensure(): Promise<void> {
@@ -116,13 +120,15 @@ export class Lease {
     if (performance.now() - this.confirmedAt >= EXPIRES_MS) await this.confirm();
   }
 
-  /** Renews it: when this resolves it was still held. Waits while the broker is away. @throws LeaseLost */
+  /**
+   * Renews the lease: when this resolves, it was still held. Waits while the broker is unavailable. @throws LeaseLost
+   */
   confirm(): Promise<void> {
     this.confirming = this.confirming.catch(() => undefined).then(() => this.renew());
     return this.confirming;
   }
 
-  /** Lets the next process have it at once. */
+  /** Releases the lease, so that the next process can take it immediately. */
   async release(): Promise<void> {
     this.ending.abort();
     await waitAtMost(DEADLINES.publish.ms, this.giveBack());
@@ -133,7 +139,7 @@ export class Lease {
     if (this.lost.aborted) return;
     this.losing.abort(new LeaseLost(`${this.place.key} was given back`));
     const free = Object.assign(new RunLease(), this.value, { holder: '' });
-    // Somebody who takes it meanwhile has it; a broker that is away hears of the silence instead.
+    // Another process may have taken it already; if the broker is unavailable, the lease expires instead.
     await this.place.bucket.update(this.place.key, free, this.revision).catch(() => undefined);
   }
 
@@ -158,7 +164,10 @@ export class Lease {
     this.confirmedAt = began;
   }
 
-  /** Another value stands there: that of a process that took over, or what a broker has that lost its store or went back in time. */
+  /**
+   * The stored value has changed: another process took over, or the broker lost its store or returned with an older
+   * one.
+   */
   private async reclaim(): Promise<number> {
     const { bucket, key } = this.place;
     for (;;) {

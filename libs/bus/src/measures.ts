@@ -1,9 +1,12 @@
 import { Counter, Histogram } from 'prom-client';
 
-/** Seconds from a reply within a process's own machine to a model's answer of many tokens. */
+/** Seconds, from a reply within one machine to a model's answer of many tokens. */
 const SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
 
-/** What goes over the bus of this process, for Prometheus. Labels have few values: no run, no instance, nothing that others make up. */
+/**
+ * Prometheus metrics of this process's bus traffic. Labels have few values: no runs, no instances, nothing that a
+ * client can choose.
+ */
 const published = new Counter({
   name: 'uirl_messages_published_total',
   help: 'messages put into streams, by what they are about',
@@ -38,7 +41,7 @@ export type Outcome = 'ok' | 'failed';
 export const measures = {
   published: (operation: string): void => published.inc({ operation }),
   deadLetter: (service: string): void => deadLetters.inc({ service }),
-  /** Each begins to measure and gives what ends it. */
+  /** Each starts a measurement and returns a function that ends it. */
   handling: (stream: string) => ending(handled, { stream }),
   requesting: (operation: string) => ending(requested, { operation }),
   answering: (operation: string) => ending(answered, { operation }),

@@ -5,7 +5,7 @@ import { BusService, type RunSnapshot } from './index';
 
 Logger.overrideLogger(false);
 
-/** What a consumer of tasks is handed, the description alone. */
+/** The part of a task that these consumers read. */
 interface Described {
   description: string;
 }
@@ -108,7 +108,7 @@ describe('a broker that comes back on an older copy of its store', () => {
       stream: STREAMS.events,
       durable: 'log',
       subject: 'uirl.event.run.*',
-      // What was given, and not acknowledged as far as the broker remembers, comes after that.
+      // Redelivers messages that the restored broker does not know as acknowledged.
       ackWaitMs: 1_000,
       handle: async ({ description }) => void seen.push(description),
     });

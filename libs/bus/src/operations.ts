@@ -1,4 +1,4 @@
-/** What subjects are about: the words between `uirl.` and the rest, and those at their end that tell operations of one kind apart. */
+/** Kinds of subjects: the words after `uirl.`, and the last words that distinguish operations of one kind. */
 const KINDS = [
   ...['task', 'rollout', 'trajectory', 'event', 'env', 'policy', 'sampler', 'serving', 'unserved'],
   'monitor',
@@ -8,7 +8,10 @@ const ENDINGS = [
   ...['train', 'eval', 'baseline', 'page'],
 ];
 
-/** What is done on a subject: `rollout.train`, `policy.act`, `env.step`. There are few of them, whatever anybody publishes. */
+/**
+ * The operation of a subject: `rollout.train`, `policy.act`, `env.step`. Their number is small, whatever subjects
+ * clients publish to.
+ */
 export function operationOf(subject: string): string {
   const [, kind, ...rest] = subject.split('.');
   if (!KINDS.includes(kind)) return 'other';

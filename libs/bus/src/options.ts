@@ -1,8 +1,8 @@
 import type { S3Options } from './s3/options';
 
-/** How to reach NATS. Filled by `@ui-rl/settings` from the environment; nothing here is logged but `servers`. */
+/** How to reach NATS. `@ui-rl/settings` reads it from the environment; only `servers` is ever logged. */
 export interface BusOptions {
-  /** Service name: shown by `nats server report connections`, part of dead letters. */
+  /** Service name, shown by `nats server report connections` and in dead letters. */
   service: string;
   /** `nats://host:port` or `tls://host:port`; several for a cluster. */
   servers: string[];
@@ -18,16 +18,22 @@ export interface BusOptions {
     /** false accepts any server certificate; for tests only. */
     rejectUnauthorized?: boolean;
   };
-  /** Where answers arrive; default: `_INBOX`, where everybody listens. */
+  /** Inbox prefix for replies. Default: `_INBOX`, which all clients share. */
   inboxPrefix?: string;
-  /** What JetStream's API is called here; default: `$JS.API`. */
+  /** Prefix of the JetStream API. Default: `$JS.API`. */
   apiPrefix?: string;
-  /** How many servers of a cluster keep each stream and bucket; absent: new ones are kept by one, existing ones stay as they are. */
+  /**
+   * Number of replicas of each stream and bucket in a cluster. Default: one for new ones; existing ones are left
+   * unchanged.
+   */
   replicas?: number;
-  /** Where screenshots, large messages, checkpoints and shared files lie, if not at the broker. The same for all its services. */
+  /**
+   * Bucket for screenshots, large messages, checkpoints and shared files, if they are not stored at the broker. The
+   * same for all services of a broker.
+   */
   blobs?: S3Options;
-  /** Ends the waiting for the first connection. */
+  /** Aborts the first connection. */
   signal?: AbortSignal;
-  /** The longest time to wait for the first connection, in milliseconds. Default: for as long as it takes, and the log says so. */
+  /** Time limit for the first connection in ms. Default: none; the wait is logged. */
   connectWithinMs?: number;
 }

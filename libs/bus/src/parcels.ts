@@ -4,7 +4,7 @@ import { STREAMS, subjects } from '@ui-rl/contracts';
 import type { Broker } from './broker';
 import { MAX_PARTED_BYTES, readParts, writeParts, type PartsPlace } from './parts';
 
-/** Header of a request or reply that stands for a larger one, which is the parcel of that id. */
+/** Header of a message that stands for a larger request or reply, stored under this id. */
 const PARCEL = 'Uirl-Parcel';
 const ID = /^[0-9a-f-]{36}$/;
 
@@ -13,7 +13,10 @@ export interface Sendable {
   headers?: MsgHdrs;
 }
 
-/** What is sent for a request or reply: itself, or, where the broker takes no such large one, a message that names its parcel. */
+/**
+ * The message to send: the request or reply itself, or, if it exceeds the broker's limit, a message that refers to
+ * the stored payload.
+ */
 export async function packed(broker: Broker, payload: Uint8Array): Promise<Sendable> {
   if (payload.byteLength <= broker.maxMessageBytes) return { payload };
   const id = randomUUID();
@@ -23,10 +26,13 @@ export async function packed(broker: Broker, payload: Uint8Array): Promise<Senda
   return { payload: new Uint8Array(0), headers: header };
 }
 
-/** The largest request or reply, in bytes. */
+/** Maximum size of a request or reply in bytes. */
 export const MAX_REQUEST_BYTES = MAX_PARTED_BYTES;
 
-/** The bytes of a request or reply, wherever they lie; null where its parcel is gone. Throws `BusError` `damaged`. */
+/**
+ * The payload of a request or reply, inline or stored; null if the stored one is missing. Throws `BusError`
+ * `damaged`.
+ */
 export async function unpacked(broker: Broker, message: Msg): Promise<Uint8Array | null> {
   const id = message.headers?.get(PARCEL) ?? '';
   if (id === '') return message.data;

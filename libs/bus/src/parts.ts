@@ -4,27 +4,30 @@ import type { Broker } from './broker';
 import { lookUp } from './copies';
 import { BusError } from './errors';
 
-/** Where the parts of something lie: messages of a stream, by their number. */
+/** Where the parts of a payload are stored: stream messages, by number. */
 export interface PartsPlace {
   stream: string;
   subjectOf: (part: number) => string;
 }
 
-/** Says in part 0 how many there are. */
+/** Part 0 states the number of parts in this header. */
 const PARTS = 'Uirl-Parts';
 
-/** What something sent in parts may have at most; more would not fit into a service's memory beside others. */
+/** Maximum size of a payload in parts; a service holds several in memory. */
 export const MAX_PARTED_BYTES = 64 * 2 ** 20;
 
-/** Measured with files: 128 KiB, the default of object stores, takes twice as long; more gains nothing. */
+/** Measured with files: 128 KiB, the default of object stores, takes twice as long; larger parts gain nothing. */
 const LARGEST_PART_BYTES = 512 * 1024;
 
-/** Largest part that the broker takes, in bytes. */
+/** Maximum part size that the broker accepts, in bytes. */
 export function partBytes(broker: Broker): number {
   return Math.min(LARGEST_PART_BYTES, broker.maxMessageBytes);
 }
 
-/** Stores bytes as messages that the broker takes. Part 0 comes last: where there is one, there are all. May run twice. */
+/**
+ * Stores bytes as messages of a size that the broker accepts. Part 0 is written last: its presence proves that all
+ * parts exist. Idempotent.
+ */
 export async function writeParts(broker: Broker, place: PartsPlace, bytes: Uint8Array): Promise<void> {
   const size = partBytes(broker);
   const parts = Math.max(1, Math.ceil(bytes.byteLength / size));
@@ -38,7 +41,7 @@ export async function writeParts(broker: Broker, place: PartsPlace, bytes: Uint8
   }
 }
 
-/** The bytes, or null where they are not there (any more). Throws `BusError` `damaged` for what nobody wrote so. */
+/** The bytes; null if they are missing or deleted. Throws `BusError` `damaged` for parts that do not match. */
 export async function readParts(broker: Broker, place: PartsPlace): Promise<Uint8Array | null> {
   const read = (part: number) =>
     lookUp(broker, () => broker.jsm.direct.getMessage(place.stream, { last_by_subj: place.subjectOf(part) }));

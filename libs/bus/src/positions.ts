@@ -2,8 +2,9 @@ import type { ConsumerInfo } from '@nats-io/jetstream';
 import type { Broker } from './broker';
 
 /**
- * A broker that was killed may come back on an older copy of its store: it answers before its data is on disk. Streams then number
- * new messages as they had numbered others, and consumers, which are written apart from their streams, may stand behind the end.
+ * A killed broker may return with an older copy of its store, because it answers before its data is on disk. Streams
+ * then reuse sequence numbers, and consumers, which are stored separately from their streams, may be positioned
+ * beyond the end.
  */
 
 /** A message of a stream. */
@@ -12,15 +13,16 @@ export interface Position {
   timestampNanos: number;
 }
 
-/** Whether the stream has the very message there. */
+/** Whether the stream holds exactly this message at its position. */
 export async function isStored(broker: Broker, stream: string, position: Position): Promise<boolean> {
   const message = await broker.jsm.streams.getMessage(stream, { seq: position.sequence });
   return message !== null && isSame(message.time, position);
 }
 
 /**
- * Whether a consumer has been given messages that its stream no longer has, so that it would pass over those that take their place.
- * @param last the last message that came to this process
+ * Whether a consumer has received messages that its stream no longer has, so that it would skip the messages that
+ * replace them.
+ * @param last the last message that this process received
  */
 export async function readsAhead(
   broker: Broker,
@@ -36,7 +38,7 @@ export async function readsAhead(
   return message !== null && !isSame(message.time, last);
 }
 
-/** Nanoseconds since 1970 are too large for a number to hold all of them. */
+/** Nanoseconds since 1970 exceed the precision of a number. */
 function isSame(time: Date, { timestampNanos }: Position): boolean {
   return Math.abs(time.getTime() - timestampNanos / 1e6) < 2;
 }

@@ -15,17 +15,20 @@ import { attributesOf, traced, withTrace } from './tracing';
 
 export type EventBody<E> = E extends RunEvent ? Omit<E, 'at'> & { at?: string } : never;
 
-/** Header of a message that stands for a larger one, which is the blob of that hash of its run. */
+/** Header of a message that stands for a larger one, the blob of this hash. */
 const BLOB = 'Uirl-Blob';
 
-/** A message as a stream has it. */
+/** A message as stored in a stream. */
 export interface Published {
   subject: string;
   headers?: MsgHdrs;
   data: Uint8Array;
 }
 
-/** Puts messages into streams. One that is larger than the broker takes becomes a blob of its run, and a short message names it. */
+/**
+ * Publishes messages to streams. A message larger than the broker accepts is stored as a blob of its run, and a short
+ * message refers to it.
+ */
 export class Publisher {
   constructor(
     private readonly broker: Broker,
@@ -57,8 +60,8 @@ export class Publisher {
   }
 
   /**
-   * The bytes that were published as a message, wherever they lie. Null where they are not stored (any more).
-   * Throws `BusError` `damaged`.
+   * The original bytes of a message, inline or stored. Null if they are missing or deleted. Throws `BusError`
+   * `damaged`.
    */
   async contentOf({ subject, headers: header, data }: Published): Promise<Uint8Array | null> {
     const blob = header?.get(BLOB) ?? '';

@@ -6,7 +6,6 @@ export function failure(
   return { ok: false, error: { code, message } };
 }
 
-/** Whether a value is a failed reply. */
 export function isFailure(value: unknown): value is ReturnType<typeof failure> {
   if (typeof value !== 'object' || value === null) return false;
   const { ok, error } = value as { ok?: unknown; error?: { code?: unknown; message?: unknown } | null };

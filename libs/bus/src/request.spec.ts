@@ -49,7 +49,7 @@ describe('requests', () => {
       'that of another operation',
       async () => (await bus.deadLetterBucket.keys('*.uirl.policy.r.act.*')).length > 0,
     );
-    // Some have the same millisecond in their key.
+    // Some share a millisecond in their keys.
     expect((await bus.deadLetterBucket.keys('*.uirl.env.step.a.*')).length).toBeLessThanOrEqual(100);
   });
 

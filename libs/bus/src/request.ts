@@ -13,8 +13,8 @@ import { isClosed } from './retry';
 import { attributesOf, failSpan, traced, withTrace } from './tracing';
 
 /**
- * Asks once. What is larger than the broker takes travels in parts, either way. Codes made on this side: `no_responders`, `timeout`, `disconnected`, `too_large`, `bad_reply`, `closed`; all others
- * come from the handler.
+ * Sends one request. Payloads larger than the broker accepts travel in parts, in both directions. Codes of this side:
+ * `no_responders`, `timeout`, `disconnected`, `too_large`, `bad_reply`, `closed`; all others come from the handler.
  */
 export function request<T>(
   broker: Broker,
@@ -56,7 +56,10 @@ async function ask<T>(
   }
 }
 
-/** Whether nobody took a request: nobody listens, or the connection is away. Such a one can be sent again. */
+/**
+ * Whether no responder received the request: there is none, or the connection is down. The request can safely be sent
+ * again.
+ */
 export function isUnanswered(reply: Reply<unknown>): boolean {
   return !reply.ok && (reply.error.code === 'no_responders' || reply.error.code === 'disconnected');
 }

@@ -21,22 +21,22 @@ export interface RequestContext {
 
 export interface RespondOptions<T> {
   subject: string;
-  /** Processes of the same queue share the requests; without it every process answers. */
+  /** Processes with the same queue share the requests; without a queue every process answers. */
   queue?: string;
   schema: MessageClass<T>;
-  /** Returns the value of the reply, or `failure(code, message)`. What it throws is logged and becomes `internal`. */
+  /** Returns the value of the reply, or `failure(code, message)`. An exception is logged and becomes `internal`. */
   handle(message: T, context: RequestContext): Promise<unknown>;
 }
 
 export interface Responder {
-  /** Takes no further request and waits for the running ones. */
+  /** Stops receiving requests and waits for the running ones. */
   stop(): Promise<void>;
   ended: Promise<void>;
 }
 
 /**
- * Requests that one responder answers at a time. Who asks keeps megabytes of pixels in it: beyond this a service says `capacity`, which
- * is asked again later, instead of running out of memory.
+ * Maximum number of concurrent requests of a responder. Each may hold megabytes of pixels: beyond this limit the
+ * service answers `capacity`, which clients retry, instead of running out of memory.
  */
 const MAX_IN_FLIGHT = 1_024;
 
@@ -137,11 +137,11 @@ class RequestServer<T> implements Responder {
       this.logger.error(`a request to ${subject} cannot be read: ${describeError(error)}`);
       return null;
     });
-    // As if nobody had listened: whoever asked sends it again.
+    // Treated as if there were no listener: the client sends the request again.
     if (data === null) return failure('disconnected', `the request to ${subject} was lost on its way`);
     const read = readBinary(data, this.options.schema);
     if (!read.ok) {
-      // Not awaited: whoever asked learns of it at once.
+      // Not awaited, so that the client gets its reply immediately.
       void this.deadLetter(subject, read.reason, data);
       return failure('bad_request', read.reason);
     }

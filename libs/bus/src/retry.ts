@@ -11,15 +11,18 @@ import {
 import { describeError, everyFewSeconds, RETRIES, retry } from '@ui-rl/retry';
 import { BusError } from './errors';
 
-/** JetStream error codes that pass: leader elections, servers of a cluster that are not there yet, a full store, a stream that is being recreated. */
+/**
+ * JetStream error codes of temporary conditions: leader elections, cluster servers that are not up yet, a full store,
+ * a stream that is being recreated.
+ */
 const TRANSIENT_API_CODES = new Set([10005, 10008, 10009, 10014, 10023, 10028, 10047, 10059, 10077, 10118]);
 
-/** The client is closed for good: nothing can be tried again. */
+/** The client is closed for good: retries cannot succeed. */
 export function isClosed(error: unknown): boolean {
   return error instanceof ClosedConnectionError || error instanceof DrainingConnectionError;
 }
 
-/** Whether the same operation can succeed later without anybody changing it. */
+/** Whether the same operation may succeed later without intervention. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof JetStreamApiError) return TRANSIENT_API_CODES.has(error.code) || error.status === 503;
   if (error instanceof RequestError || error instanceof NoRespondersError) return true;
@@ -27,7 +30,10 @@ export function isTransient(error: unknown): boolean {
   return error instanceof TimeoutError || error instanceof ConnectionError;
 }
 
-/** Nobody answers what is asked of streams: they are not made yet, out of reach behind a leaf node, or JetStream is switched off. */
+/**
+ * Whether the JetStream API does not answer: streams have not been created, are out of reach behind a leaf node, or
+ * JetStream is disabled.
+ */
 export function isUnanswered(error: unknown): boolean {
   // The client does not export the class.
   return error instanceof Error && error.name === 'JetStreamNotEnabled';
@@ -36,14 +42,14 @@ export function isUnanswered(error: unknown): boolean {
 export interface RetryContext {
   closing: AbortSignal;
   logger: Logger;
-  /** Recreates what a broker with a lost store no longer has. */
+  /** Recreates streams and buckets that a broker lost with its store. */
   repair(): Promise<void>;
 }
 
 /**
- * Runs an operation until it succeeds, as long as its failures are of the kind that passes (broker away, restarting,
- * store lost or full). Only for operations that may run twice. Ends with `BusError` `closed` when the bus closes, or
- * the signal aborts that is given instead.
+ * Runs an operation until it succeeds, as long as its failures are temporary (broker unavailable or restarting, store
+ * lost or full). Only for idempotent operations. Throws `BusError` `closed` when the bus closes, or when the given
+ * signal aborts.
  */
 export async function withRetry<T>(
   what: string,

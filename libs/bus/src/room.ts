@@ -4,15 +4,19 @@ import type { Broker } from './broker';
 import { consumersOf, countBySubject, runOfConsumer } from './run-messages';
 import { FINAL_PHASES } from './runs';
 
-/** Share of a stream's bound from which on it is made room in it, and the share that is left then. */
+/** Share of a stream's limit that triggers a purge, and the share that remains after it. */
 const FULL = 0.75;
 const ENOUGH = 0.5;
-/** Steps of an open run that stay: a task-loader that was away learns from those that it has not noted. More, nobody trains without it. */
+/**
+ * Steps of an open run that are kept: a restarted task-loader resumes from the steps that it has not recorded. It is
+ * never further behind, because training waits for it.
+ */
 const NEWEST_STEPS = 100;
 
 /**
- * Drops the oldest of a log that is filling up: what every consumer has acknowledged, of runs that have ended first. What anybody
- * still has to read stays, and so do what of an open run nobody has begun to read, and its newest steps.
+ * Purges the oldest messages of a log that is filling up: those that every consumer has acknowledged, ended runs
+ * first. Keeps messages that a consumer still has to read, messages of an open run that have no consumer yet, and the
+ * newest steps of an open run.
  */
 export async function makeRoom(
   broker: Broker,
@@ -22,7 +26,8 @@ export async function makeRoom(
   const { state, config } = await broker.jsm.streams.info(stream);
   const bound = config.max_bytes > 0 ? config.max_bytes : boundOf(stream);
   if (state.bytes < FULL * bound) return;
-  // Consumers are looked at after the end of the stream: what they have no more to read up to there is acknowledged.
+  // Consumers are inspected after the end of the stream is read: if nothing up to there is pending for them, it is
+  // acknowledged.
   const consumers = await consumersOf(broker, stream);
   const found = [...(await countBySubject(broker, stream, '>')).keys()];
   for (const subject of inOrder(found, states)) {
@@ -51,7 +56,7 @@ function inOrder(found: readonly string[], states: ReadonlyMap<string, RunState>
   return found.toSorted((a, b) => rank(a).localeCompare(rank(b)));
 }
 
-/** The number of the first message of a subject that somebody may still have to read. */
+/** Sequence number of the first message of a subject that a consumer may still have to read. */
 function endOfRead(
   subject: string,
   consumers: readonly ConsumerInfo[],
@@ -68,7 +73,7 @@ function endOfRead(
   return Math.min(lastSequence + 1, ...ends);
 }
 
-/** Whether a subject is of a run that has ended. */
+/** Whether a subject belongs to an ended run. */
 function isOver(subject: string, states: ReadonlyMap<string, RunState>): boolean {
   const phase = states.get(runOfSubject(subject) ?? '')?.phase;
   return phase !== undefined && FINAL_PHASES.includes(phase);
@@ -78,7 +83,7 @@ function isOfSteps(subject: string): boolean {
   return subject === subjects.event(runOfSubject(subject) ?? '', 'train_step');
 }
 
-/** Whether a service goes on by these messages, which may not have begun to read them. */
+/** Whether a service resumes from these messages, even before it has a consumer for them. */
 function isNeeded(subject: string, runId: string): boolean {
   if (subject.startsWith(subjects.event(runId, ''))) {
     return [subjects.event(runId, 'checkpoint'), subjects.event(runId, 'evaluation')].includes(subject);
@@ -90,7 +95,7 @@ function isTemporary({ config }: ConsumerInfo): boolean {
   return (config.inactive_threshold ?? 0) > 0;
 }
 
-/** Whether a filter takes a subject. */
+/** Whether a filter matches a subject. */
 function covers(filter: string, subject: string): boolean {
   const [wanted, found] = [filter.split('.'), subject.split('.')];
   const fits = wanted.every((token, at) => token === '>' || token === '*' || token === found[at]);

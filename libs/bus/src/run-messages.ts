@@ -2,7 +2,7 @@ import type { ConsumerInfo } from '@nats-io/jetstream';
 import { runOfSubject, STREAMS, subjects, ANY } from '@ui-rl/contracts';
 import type { Broker } from './broker';
 
-/** Streams whose messages belong to runs, and the filter of those of one. */
+/** Streams whose messages belong to runs, with the filter for the messages of one run. */
 export const MESSAGES_OF_RUN: readonly { stream: string; filterOf: (runId: string) => string }[] = [
   { stream: STREAMS.tasks, filterOf: (runId) => subjects.task(runId) },
   { stream: STREAMS.rollouts, filterOf: (runId) => subjects.rollout(runId, ANY) },
@@ -11,7 +11,7 @@ export const MESSAGES_OF_RUN: readonly { stream: string; filterOf: (runId: strin
   { stream: STREAMS.blobs, filterOf: (runId) => subjects.blob(runId, ANY, ANY) },
 ];
 
-/** Messages by subject. */
+/** Number of messages by subject. */
 export async function countBySubject(
   broker: Broker,
   stream: string,
@@ -27,7 +27,7 @@ export async function consumersOf(broker: Broker, stream: string): Promise<Consu
   return found;
 }
 
-/** The run whose messages alone a consumer reads; null for one that reads those of several. */
+/** The run to which a consumer is limited; null if it reads several. */
 export function runOfConsumer({ config }: ConsumerInfo): string | null {
   return runOfSubject(config.filter_subject ?? '');
 }

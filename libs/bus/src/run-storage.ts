@@ -13,18 +13,18 @@ import { DUPLICATE_WINDOW_MS } from './topology';
 export interface MessageUse {
   stream: string;
   messages: number;
-  /** Contents, without subjects and headers. */
+  /** Payload bytes, without subjects and headers. */
   bytes: number;
 }
 
 export interface ConsumerUse {
   stream: string;
   name: string;
-  /** Messages that it has not been given, or has not acknowledged. */
+  /** Messages that it has not received or not acknowledged. */
   waiting: number;
 }
 
-/** What a run occupies at the broker. */
+/** Storage that a run uses at the broker. */
 export interface RunUse {
   runId: string;
   keys: string[];
@@ -35,25 +35,25 @@ export interface RunUse {
 
 const READ_AT_ONCE = 500;
 const READ_WITHIN_MS = 5_000;
-/** Bodies of messages that are read without them. */
+/** Header with the payload size, for messages read without their payload. */
 const SIZE = 'Nats-Msg-Size';
 
-/** What runs occupy at the broker, and how it is freed. */
+/** Measures and frees the storage that runs use at the broker. */
 export class RunStorage {
   constructor(
     private readonly broker: Broker,
     private readonly runs: RunDirectory,
     private readonly bucket: KvBucket,
     private readonly checkpoints: CheckpointArchive,
-    /** Blobs that are no messages of the broker. */
+    /** The S3 bucket of blobs; null if they are stored at the broker. */
     private readonly outside: S3Blobs | null,
   ) {}
 
-  /** Ids of all runs that have left anything but screenshots, also of those whose record is gone. */
+  /** Ids of all runs that have left anything but screenshots, including runs whose record is gone. */
   async runIds(): Promise<string[]> {
     const ids = new Set((await this.bucket.keys()).map(runOfKey));
     for (const { stream, filterOf } of MESSAGES_OF_RUN) {
-      // There may be a million of them.
+      // It may hold a million subjects.
       if (stream === STREAMS.blobs) continue;
       const subjects = await this.run(`list ${stream}`, () =>
         countBySubject(this.broker, stream, filterOf(ANY)),
@@ -88,8 +88,8 @@ export class RunStorage {
   }
 
   /**
-   * Frees all that the run occupies at the broker. Its record goes last, so that what was cut off can be found and done again.
-   * Throws `BusError` `conflict` where the run has not ended.
+   * Deletes all data of the run at the broker. Deletes the record last, so that an interrupted deletion can be found
+   * and repeated. Throws `BusError` `conflict` if the run has not ended.
    */
   async delete(runId: string): Promise<void> {
     const state = await this.runs.state(runId);
@@ -130,7 +130,7 @@ export class RunStorage {
     return isQueue ? this.sizeOfQueue(stream, filter) : this.sizeOfLog(stream, filter);
   }
 
-  /** Message by message: a queue has no second reader. */
+  /** Message by message, because a queue cannot have a second consumer. */
   private async sizeOfQueue(stream: string, filter: string): Promise<MessageUse> {
     let [messages, bytes] = [0, 0];
     for (let seq = 1; ; messages += 1) {
@@ -144,7 +144,7 @@ export class RunStorage {
     }
   }
 
-  /** By headers alone, which say how large the rest is. */
+  /** Reads headers only, which state the payload size. */
   private async sizeOfLog(stream: string, filter: string): Promise<MessageUse> {
     return this.run(`read ${filter}`, async () => {
       const options = { filter_subjects: filter, headers_only: true };

@@ -24,10 +24,10 @@ import { withRetry } from './retry';
 import { DUPLICATE_WINDOW_MS } from './topology';
 import { acquireLease, LeaseLost, type Lease, type LeaseRequest } from './lease';
 
-/** Phases after which nothing happens to a run any more. */
+/** Phases that end a run. */
 export const FINAL_PHASES: readonly RunPhase[] = ['finished', 'failed', 'stopped'];
 
-/** A run file as everybody may see it. */
+/** The parts of a run file that may be public. */
 export type ShownRunFile = Pick<RunCreatedEvent, 'config' | 'configuration'>;
 
 export interface RunSnapshot {
@@ -35,9 +35,9 @@ export interface RunSnapshot {
   state: RunState;
 }
 
-/** The runs the broker knows: their run files, phases and what the services publish about them. */
+/** The runs at the broker: their run files and phases, and the state that services publish about them. */
 export class RunDirectory {
-  /** Runs that this process has seen open, as it saw them last. */
+  /** The latest state of each run that this process has seen open. */
   private readonly open = new Map<string, RunSnapshot>();
   /** The policies that this process announced last. */
   private readonly announced = new Map<string, PolicyState>();
@@ -47,14 +47,14 @@ export class RunDirectory {
     private readonly publisher: Publisher,
     private readonly bucket: KvBucket,
   ) {
-    // Actors, env services and monitors are not trusted with it: docs/operations/broker.md.
+    // Actors, env services and monitors are not trusted to restore runs: docs/operations/broker.md.
     if (mayWriteKey(broker.service, runKeys.record(ANY))) broker.onReconnect(() => void this.restore());
   }
 
   /**
-   * Announces a run: every service that waits for one picks it up. Telling the same run twice changes nothing.
-   * Throws `BusError` `conflict` where the id is taken by another run, or was until a moment ago.
-   * @param shown what is recorded of the run file, where it is not the whole of it
+   * Announces a run: every idle service joins it. Idempotent for the same run.
+   * Throws `BusError` `conflict` if another run uses the id, or used it until recently.
+   * @param shown the part of the run file to record, if not all of it
    */
   async create(record: RunRecord, phase: RunPhase = 'baseline', shown?: ShownRunFile): Promise<void> {
     const { runId, config, createdAt: at } = record;
@@ -73,7 +73,7 @@ export class RunDirectory {
     if ((await this.state(runId)) === null) await this.changePhase(runId, phase, { from: [] });
   }
 
-  /** Throws `BusError` `damaged` also where it is the record of another run. */
+  /** Throws `BusError` `damaged` also if the record belongs to another run. */
   async record(runId: string): Promise<RunRecord | null> {
     const record = await this.read(runKeys.record(runId), RunRecord);
     if (record === null || record.runId === runId) return record;
@@ -85,8 +85,8 @@ export class RunDirectory {
   }
 
   /**
-   * For how long a run with a learner has been in its phase, by the broker's clock: those of hosts differ, and are set. Exact to the
-   * seconds between two renewals of the run's lease.
+   * Time that a run with a learner has spent in its phase, by the broker's clock, because clocks of hosts differ and
+   * can be reset. Accurate to the interval of lease renewals.
    */
   async phaseAgeMs(runId: string): Promise<number> {
     const began = await this.bucket.writtenAt(runKeys.state(runId));
@@ -94,7 +94,7 @@ export class RunDirectory {
     return Math.max(0, (renewed?.getTime() ?? 0) - (began?.getTime() ?? 0));
   }
 
-  /** How long after its announcement a run came into its phase, by the broker's clock. */
+  /** Time from a run's announcement to the start of its phase, by the broker's clock. */
   async phaseDelayMs(runId: string): Promise<number> {
     const announced = await this.bucket.writtenAt(runKeys.record(runId));
     const began = await this.bucket.writtenAt(runKeys.state(runId));
@@ -105,7 +105,7 @@ export class RunDirectory {
     return this.read(runKeys.policy(runId), PolicyState);
   }
 
-  /** @throws LeaseLost where a learner has written that came to hold the run later */
+  /** @throws LeaseLost if a later holder of the run's lease has written */
   async putPolicy(runId: string, policy: PolicyState): Promise<void> {
     const put = (current: PolicyState | null): PolicyState => {
       if ((current?.epoch ?? 0) <= policy.epoch) return policy;
@@ -118,7 +118,8 @@ export class RunDirectory {
   }
 
   /**
-   * Waits to be the one learner of a run. When this resolves, the policy state of those before is as they left it for good.
+   * Waits to become the only learner of a run. When this resolves, earlier learners can no longer change the policy
+   * state.
    * @throws LeaseLost when the signal aborts
    */
   async lease(runId: string, request: LeaseRequest): Promise<Lease> {
@@ -142,8 +143,9 @@ export class RunDirectory {
   }
 
   /**
-   * Moves a run to a phase and publishes that as an event. Where `from` is given, only out of one of these (an empty list:
-   * only where the run has no phase yet); a run that has ended stays ended. Returns whether the run now is in `phase`.
+   * Moves a run to a phase and publishes the change as an event. With `from`, only out of one of these phases (an
+   * empty list: only if the run has no phase yet). An ended run stays ended. Returns whether the run is now in
+   * `phase`.
    */
   async changePhase(
     runId: string,
@@ -162,10 +164,13 @@ export class RunDirectory {
     return true;
   }
 
-  /** Publishes the event of the phase that a run is in, where its last one is another: whoever changed it ended before that. */
+  /**
+   * Publishes the event of the run's current phase if the last event names another: the process that changed the
+   * phase died before publishing it.
+   */
   async announcePhase(runId: string): Promise<void> {
     const subject = subjects.event(runId, 'phase');
-    // First, so that what somebody changes meanwhile is announced at most twice, under one id.
+    // Read first, so that a concurrent change is announced at most twice, with the same id.
     const last = await withRetry(`look up ${subject}`, this.broker, () =>
       this.broker.jsm.direct.getMessage(STREAMS.events, { last_by_subj: subject }),
     );
@@ -176,24 +181,24 @@ export class RunDirectory {
     await this.publishPhase(runId, state);
   }
 
-  /** The phase now and after each change, until the signal aborts. */
+  /** The current phase and each change, until the signal aborts. */
   async *watchState(runId: string, signal?: AbortSignal): AsyncGenerator<RunState> {
     yield* present(this.bucket.watch(runKeys.state(runId), signal, RunState));
   }
 
-  /** Waits until nothing happens to the run any more, or the signal aborts. */
+  /** Waits until the run has ended or the signal aborts. */
   async untilOver(runId: string, signal?: AbortSignal): Promise<void> {
     for await (const { phase } of this.watchState(runId, signal)) if (FINAL_PHASES.includes(phase)) return;
   }
 
-  /** The policy state now and after each change, until the signal aborts. */
+  /** The current policy state and each change, until the signal aborts. */
   async *watchPolicy(runId: string, signal?: AbortSignal): AsyncGenerator<PolicyState> {
     yield* present(this.bucket.watch(runKeys.policy(runId), signal, PolicyState));
   }
 
   /**
-   * Runs that have not ended, each once: those there are, then each new one. With `runId` only that one. A run comes again whose end
-   * a broker no longer knows that came back on an older copy of its store.
+   * Open runs, each once: the existing ones, then each new one. With `runId` only that one. A run is repeated if the
+   * broker lost the record of its end by returning with an older copy of its store.
    */
   async *watchOpen(runId?: string, signal?: AbortSignal): AsyncGenerator<RunSnapshot> {
     const seen = new Set<string>();
@@ -215,7 +220,7 @@ export class RunDirectory {
     }
   }
 
-  /** The state of every run; those whose state cannot be read are left out, and logged. */
+  /** The state of every run. Invalid states are logged and omitted. */
   async states(): Promise<Map<string, RunState>> {
     const states = new Map<string, RunState>();
     for (const key of await this.bucket.keys(runKeys.state(ANY))) {
@@ -226,13 +231,13 @@ export class RunDirectory {
     return states;
   }
 
-  /** The first run that has not ended; waits for one. Null when the signal aborts first. */
+  /** The first open run; waits for one. Null if the signal aborts first. */
   async waitForOpen(runId?: string, signal?: AbortSignal): Promise<RunSnapshot | null> {
     for await (const run of this.watchOpen(runId, signal)) return run;
     return null;
   }
 
-  /** Puts a task into the queue of a run, as `nats pub uirl.task.<run>` does. */
+  /** Adds a task to the queue of a run, like `nats pub uirl.task.<run>`. */
   async publishTask(runId: string, task: unknown, id: string): Promise<void> {
     await this.publisher.publishJson(subjects.task(runId), task, id);
   }
@@ -241,7 +246,7 @@ export class RunDirectory {
     return this.publisher.event({ type: 'phase', runId, phase, reason, at: since }, `${phase}.${since}`);
   }
 
-  /** A record that nobody can read is no run for anybody; the others go on. */
+  /** Ignores an unreadable record, so that other runs continue. */
   private readableRecord(runId: string): Promise<RunRecord | null> {
     return this.unlessDamaged(() => this.record(runId));
   }
@@ -256,7 +261,7 @@ export class RunDirectory {
     }
   }
 
-  /** Messages of a run that is called the same would pass for those of the deleted one, published twice. */
+  /** Messages of a new run with the same name would count as duplicates of the deleted run's. */
   private async refuseRecentlyDeleted(runId: string): Promise<void> {
     const deletedAt = await this.bucket.deletedAt(runKeys.record(runId));
     const free = (deletedAt?.getTime() ?? 0) + DUPLICATE_WINDOW_MS;
@@ -267,7 +272,7 @@ export class RunDirectory {
     );
   }
 
-  /** Writes down what a broker has lost of open runs that came back on a store of before: that they are, and how far they have come. */
+  /** Restores the phase and progress of open runs after the broker returned with an older store. */
   private async restore(): Promise<void> {
     try {
       for (const [runId, { record, state }] of this.open) {
@@ -302,7 +307,7 @@ export class RunDirectory {
   }
 }
 
-/** What a learner wrote that came to hold the run later is never older. */
+/** State written by a later lease holder is never older. */
 function isOlder(current: PolicyState | null, { epoch, version, groupsRequested }: PolicyState): boolean {
   if (current === null) return true;
   return current.epoch <= epoch && (current.version < version || current.groupsRequested < groupsRequested);

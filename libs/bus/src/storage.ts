@@ -9,18 +9,18 @@ import type { KvBucket } from './kv';
 import { withRetry } from './retry';
 import { addressOf, identityOf, placeOf, S3Blobs, S3Bucket, S3FileStore, type S3Options } from './s3';
 
-/** Where what is large lies. */
+/** The stores of large data. */
 export interface Storage {
   blobs: BlobPlace;
-  /** Null where blobs are messages of the broker, and counted and deleted as such. */
+  /** Null if blobs are messages of the broker, which are measured and deleted as messages. */
   outside: S3Blobs | null;
   checkpoints: FileStore;
   files: FileStore;
-  /** Throws `BusError` `configuration` where the services of the broker do not mean the same place. */
+  /** Throws `BusError` `configuration` if the services of the broker use different stores. */
   agree: () => Promise<void>;
 }
 
-/** Opens the place and makes sure that every service of the broker means it. Throws `BusError`. */
+/** Opens the store and verifies that every service of the broker uses it. Throws `BusError`. */
 export async function openStorage(
   broker: Broker,
   runs: KvBucket,
@@ -58,14 +58,14 @@ async function inBucket(broker: Broker, runs: KvBucket, options: S3Options): Pro
 interface Meant {
   broker: Broker;
   runs: KvBucket;
-  /** What the broker notes, as the description of the stream: nothing where it keeps them itself. */
+  /** The store's note in the stream description; empty if the broker stores blobs itself. */
   note: string;
-  /** For messages. */
+  /** For error messages. */
   says: string;
   set: string;
 }
 
-/** Compares with what the broker notes; a place that holds nothing yet may be changed for another. */
+/** Compares with the broker's note; an empty store may be replaced by another. */
 async function agreeOn({ broker, runs, note, says, set }: Meant): Promise<void> {
   const found = await noteOf(broker);
   if (found === note) return;
@@ -92,7 +92,7 @@ async function noteOf(broker: Broker): Promise<string> {
   return (await infoOf(broker, STREAMS.blobs)).config.description ?? '';
 }
 
-/** Null: nothing. */
+/** Null if it holds nothing. */
 async function heldByBroker(broker: Broker): Promise<string | null> {
   for (const stream of [STREAMS.blobs, `OBJ_${BUCKETS.checkpoints}`, `OBJ_${BUCKETS.files}`]) {
     const { state } = await infoOf(broker, stream);

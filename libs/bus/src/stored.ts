@@ -5,11 +5,11 @@ import type { Publisher } from './publisher';
 import { countBySubject } from './run-messages';
 import { withRetry } from './retry';
 
-/** What a durable consumer has to do yet. */
+/** The pending work of a durable consumer. */
 export interface Backlog {
-  /** Messages in the stream that were not handed out. */
+  /** Messages in the stream that were not delivered. */
   waiting: number;
-  /** Messages that were handed out and are not acknowledged. */
+  /** Messages that were delivered but not acknowledged. */
   unacknowledged: number;
 }
 
@@ -17,8 +17,8 @@ const NO_CONSUMER = 10014;
 const NO_STREAM = 10059;
 
 /**
- * The messages of one subject that a stream holds, oldest first; those of a work queue wait or are worked at. What the schema does not
- * know is left out. Waits while the broker is away.
+ * The messages of one subject in a stream, oldest first; in a work queue, those that are pending or in progress.
+ * Skips messages that fail the schema. Waits while the broker is unavailable.
  */
 export async function* storedMessages<T>(
   broker: Broker,
@@ -28,7 +28,7 @@ export async function* storedMessages<T>(
   schema?: MessageSchema<T>,
 ): AsyncGenerator<T> {
   for (let seq = 1; ;) {
-    // The client's types know this of direct reads only.
+    // The client's types allow this for direct reads only.
     const query = { seq, next_by_subj: subject } satisfies NextMsgRequest as unknown as MsgRequest;
     const found = await withRetry(`read ${subject}`, broker, () =>
       broker.jsm.streams.getMessage(stream, query),
@@ -42,13 +42,13 @@ export async function* storedMessages<T>(
   }
 }
 
-/** How many messages of a subject a stream holds. */
+/** The number of messages of a subject in a stream. */
 export async function storedCount(broker: Broker, stream: string, subject: string): Promise<number> {
   const counts = await withRetry(`count ${subject}`, broker, () => countBySubject(broker, stream, subject));
   return [...counts.values()].reduce((sum, count) => sum + count, 0);
 }
 
-/** Null where there is no such consumer: it was never made, or is gone with its stream. */
+/** Null if the consumer does not exist: it was never created, or was deleted with its stream. */
 export async function backlogOf(broker: Broker, stream: string, durable: string): Promise<Backlog | null> {
   return withRetry(`ask for the backlog of ${durable}`, broker, async () => {
     try {

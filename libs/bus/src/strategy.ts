@@ -7,15 +7,16 @@ import { BusError } from './errors';
 import type { RequestContext, Responder } from './respond';
 
 /**
- * Nest transport over the bus: starts one consumer per `@JetStreamHandler` and one subscription per `@RequestHandler`.
- * The handlers are audited first; duplicates, handlers of other transports and placeholders without a value end the start.
+ * Nest transport over the bus: starts one consumer per `@JetStreamHandler` and one subscription per
+ * `@RequestHandler`. Audits the handlers first and rejects duplicates, handlers of other transports, and placeholders
+ * without a value.
  */
 export class BusStrategy extends Server implements CustomTransportStrategy {
   override readonly propagatesEventHandlerErrors = true;
   private readonly duplicates: string[] = [];
   private parts: (Consumption | Responder)[] = [];
 
-  /** `params` fill placeholders of subjects and durables; `{instance}` is the bus's own unless given. */
+  /** `params` fill placeholders of subjects and durables. `{instance}` defaults to the bus's own. */
   constructor(
     private readonly bus: BusService,
     private readonly params: Record<string, string> = {},
@@ -131,7 +132,7 @@ export class BusStrategy extends Server implements CustomTransportStrategy {
     });
   }
 
-  /** The promise of a Nest handler resolves with an observable; what the handler threw arrives through it. */
+  /** The promise of a Nest handler resolves with an observable, which also delivers the handler's errors. */
   private async invoke(
     handler: MessageHandler,
     message: unknown,

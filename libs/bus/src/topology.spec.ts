@@ -40,7 +40,7 @@ describe('the streams of a broker', () => {
     expect(await bounds()).toMatchObject(Object.fromEntries(expected));
   });
 
-  // The first has room for one of them exactly.
+  // In the smaller store, exactly one of them fits.
   it.each([64, 400])('share a store of %i MB that cannot reserve as much for each', async (storeLimitMb) => {
     await open(storeLimitMb);
     expect(new Set(Object.values(await bounds()))).toEqual(new Set([-1]));

@@ -14,17 +14,17 @@ import { nanos } from '@nats-io/transport-node';
 import { BUCKET_STORAGE, STREAM_STORAGE, type KeptStream } from '@ui-rl/contracts';
 import { BusError } from './errors';
 
-// Digests of objects in JavaScript, the default, take most of the time of a large one.
+// The default, digests in JavaScript, takes most of the time of a large object.
 setSha256Backend('native');
 
-/** Message ids are deduplicated this long, so that what is published again after a crash is stored once. */
+/** Deduplication window of message ids, so that a message published again after a crash is stored once. */
 export const DUPLICATE_WINDOW_MS = 3_600_000;
 
 const STORE_TOO_SMALL = new Set([10023, 10047]);
-/** A cluster has not as many servers as were asked for, or not as many with room: its message says which. */
+/** The cluster has too few servers, or too few with free space: its message says which. */
 const NO_SUITABLE_SERVERS = 10005;
 const NO_CLUSTER = 10074;
-/** Somebody else has made it meanwhile; nats-server 2.9 may say then that its subjects overlap. */
+/** Another process has created it meanwhile; nats-server 2.9 may report overlapping subjects instead. */
 const STREAM_EXISTS = new Set([10058, 10065]);
 const STREAM_NOT_FOUND = 10059;
 
@@ -33,23 +33,24 @@ export interface Stores {
   deadLetters: KV;
   checkpoints: ObjectStore;
   files: ObjectStore;
-  /** Several servers keep what is stored. Each of them answers when a message is looked up, and one may lack the latest yet. */
+  /** Several servers store the data. Any of them may answer a lookup, including one that lags behind. */
   replicated: boolean;
 }
 
-/** Whose streams and buckets are looked after. */
+/** The broker whose streams and buckets are managed. */
 interface Place {
   js: JetStreamClient;
   jsm: JetStreamManager;
   logger: Logger;
-  /** Servers that keep each of them; undefined: one for those that are created, and the others stay as they are. */
+  /** Number of replicas; undefined: one for new streams, existing ones stay unchanged. */
   replicas: number | undefined;
 }
 
 /**
- * Creates what is missing of streams and buckets. Of those that exist it changes what they do when full, and no size: an operator may have
- * tuned it. Where the store cannot reserve what all of them may hold, they share it, and none has a bound of its own: a part of them
- * would leave nothing to the others. Throws `BusError` `configuration` where several servers are asked for and there is no cluster.
+ * Creates missing streams and buckets. For existing ones it updates the behaviour when full, but no limits, which an
+ * operator may have tuned. If the store cannot reserve the maximum size of all streams, they share it without
+ * individual limits: reserving for only some would leave nothing to the others. Throws `BusError` `configuration` if
+ * replicas are requested without a cluster.
  */
 export async function ensureTopology(place: Place): Promise<Stores> {
   const { jsm, logger, replicas } = place;
@@ -80,7 +81,7 @@ function isTooSmall({ code, message }: JetStreamApiError): boolean {
   return STORE_TOO_SMALL.has(code) || (code === NO_SUITABLE_SERVERS && /storage|resources/.test(message));
 }
 
-/** @param boundOf what is reserved for a stream that is created, in bytes; -1: nothing */
+/** @param boundOf bytes to reserve for a new stream; -1: none */
 async function ensureAll(
   { js, jsm, replicas }: Place,
   boundOf: (maxBytes?: number) => number,
@@ -99,7 +100,8 @@ async function ensureAll(
     checkpoints: await objm.create(checkpoints.name, { storage, replicas }),
     files: await objm.create(files.name, { storage, replicas }),
   };
-  // Buckets refuse new values when full; of this one the handlers of messages that cannot be read would wait for ever.
+  // By default, full buckets reject new values, so handlers of unreadable messages would wait forever to store a dead
+  // letter.
   await bringUpToDate(jsm, `KV_${deadLetters.name}`, { discard: DiscardPolicy.Old, ...copies(replicas) });
   const others =
     replicas === undefined ? [] : [`KV_${runs.name}`, `OBJ_${checkpoints.name}`, `OBJ_${files.name}`];
@@ -112,7 +114,7 @@ function copies(replicas: number | undefined): Partial<StreamConfig> {
   return replicas === undefined ? {} : { num_replicas: replicas };
 }
 
-/** Takes the bounds away that streams have from here; what an operator has set stays. */
+/** Removes limits that this project has set; keeps those of an operator. */
 async function giveBackReservations(jsm: JetStreamManager): Promise<void> {
   const reserved = new Map(STREAM_STORAGE.map(({ name, maxBytes }) => [name, maxBytes]));
   reserved.set(`KV_${BUCKET_STORAGE.deadLetters.name}`, BUCKET_STORAGE.deadLetters.maxBytes);
@@ -123,7 +125,7 @@ async function giveBackReservations(jsm: JetStreamManager): Promise<void> {
   }
 }
 
-/** What a stream does when it is full, and what it lets go. */
+/** A stream's retention settings. */
 function behaviourOf({ kind, full, maxAgeMs, maxPerSubject }: KeptStream): Partial<StreamConfig> {
   const behaviour = {
     discard: full === 'refuse' ? DiscardPolicy.New : DiscardPolicy.Old,
@@ -150,7 +152,7 @@ async function ensureStream(
       retention: kind === 'queue' ? RetentionPolicy.Workqueue : RetentionPolicy.Limits,
       storage: StorageType.File,
       max_bytes: maxBytes,
-      // Single messages are read as they are, not as base64.
+      // Allows reads of single messages without base64.
       allow_direct: kind !== 'queue',
       duplicate_window: nanos(Math.min(DUPLICATE_WINDOW_MS, kept.maxAgeMs ?? Infinity)),
     });
@@ -160,7 +162,7 @@ async function ensureStream(
   }
 }
 
-/** Gives an existing stream what it should have; false where there is no such stream. */
+/** Updates an existing stream; returns false if it does not exist. */
 async function bringUpToDate(
   jsm: JetStreamManager,
   name: string,
@@ -175,7 +177,7 @@ async function bringUpToDate(
   return true;
 }
 
-/** Null where there is no such stream. */
+/** Null if the stream does not exist. */
 async function configOf(jsm: JetStreamManager, name: string): Promise<StreamConfig | null> {
   try {
     return (await jsm.streams.info(name)).config;

@@ -13,20 +13,20 @@ import { runOfSubject } from '@ui-rl/contracts';
 import { describeError } from '@ui-rl/retry';
 
 /**
- * Spans of what goes over the bus. Which trace a message belongs to travels in its headers (W3C `traceparent`). Where no process has
- * set up a tracer, all of this does nothing.
+ * Spans for bus traffic. The trace context travels in message headers (W3C `traceparent`). Without a configured
+ * tracer, all of this is a no-op.
  */
 const tracer = trace.getTracer('ui-rl');
 
-/** Traced work: what it does, in which kind of role, and about what. */
+/** Traced work: its name, span kind and attributes. */
 export interface Traced {
   kind: SpanKind;
-  /** Whose caller it goes on from; default: the work that is going on here. */
+  /** Context of the caller. Default: the active one. */
   parent?: Context;
   attributes?: Attributes;
 }
 
-/** Runs `work` as a span; what it throws marks the span as failed. */
+/** Runs `work` as a span; an exception marks the span as failed. */
 export function traced<T>(
   name: string,
   { kind, parent, attributes }: Traced,
@@ -44,12 +44,12 @@ export function traced<T>(
   });
 }
 
-/** Marks the span that is going on as failed, though nothing is thrown. */
+/** Marks the active span as failed without an exception. */
 export function failSpan(message: string): void {
   trace.getActiveSpan()?.setStatus({ code: SpanStatusCode.ERROR, message });
 }
 
-/** The headers with the trace that is going on here; undefined where there are none. */
+/** The headers with the active trace; undefined if there are none. */
 export function withTrace(given?: MsgHdrs): MsgHdrs | undefined {
   const carried: Record<string, string> = {};
   propagation.inject(context.active(), carried);
@@ -60,7 +60,7 @@ export function withTrace(given?: MsgHdrs): MsgHdrs | undefined {
   return all;
 }
 
-/** The trace that a message came with. */
+/** The trace context of a message. */
 export function traceOf(message: { headers?: MsgHdrs }): Context {
   const { headers: found } = message;
   if (found === undefined) return ROOT_CONTEXT;
@@ -70,7 +70,7 @@ export function traceOf(message: { headers?: MsgHdrs }): Context {
   });
 }
 
-/** What spans say of a subject. */
+/** Span attributes of a subject. */
 export function attributesOf(subject: string): Attributes {
   const run = runOfSubject(subject);
   return {

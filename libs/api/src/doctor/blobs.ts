@@ -1,7 +1,7 @@
 import { BusError, inspectBucket, type S3Options } from '@ui-rl/bus';
 import { failure, ok, type Check } from './finding';
 
-/** The bucket where screenshots and checkpoints lie, if not at the broker. */
+/** The bucket for screenshots and checkpoints, where they are not stored at the broker. */
 export const blobsCheck = (options: S3Options): Check => ({
   subject: 'blobs',
   look: async () => {

@@ -9,12 +9,12 @@ type Findings = Omit<Finding, 'subject'>[];
 
 const MIB = 2 ** 20;
 const LEAST_VERSION = [2, 9];
-/** Below, long episodes and large screenshots take another way round. */
+/** Below this limit, long episodes and large screenshots travel through the object store instead of in messages. */
 const COMFORTABLE_PAYLOAD = 8 * MIB;
 const LEAST_STORE = 1024 * MIB;
 const CLOCKS_APART_MS = 2_000;
 
-/** The broker that is named, or the program that `quickstart` and `up` start. */
+/** Checks the configured broker, or the nats-server binary that `quickstart` and `up` start. */
 export const brokerCheck = ({ hasBroker, nats, natsServer }: CliSettings): Check => ({
   subject: 'broker',
   look: async () => {
@@ -70,7 +70,7 @@ function lookAtClock({ jetStream }: BrokerFacts): Findings {
   return offset === null ? [] : [compareClocks('the broker', offset)];
 }
 
-/** @param offsetMs the other clock less this machine's */
+/** @param offsetMs the other clock minus this machine's, in ms */
 export function compareClocks(whose: string, offsetMs: number): Omit<Finding, 'subject'> {
   const found = `the clock of ${whose} is ${(Math.abs(offsetMs) / 1000).toFixed(1)} s ${offsetMs < 0 ? 'behind' : 'ahead of'} this machine's`;
   return Math.abs(offsetMs) < CLOCKS_APART_MS ? ok(found) : warning(found, 'set both by NTP');

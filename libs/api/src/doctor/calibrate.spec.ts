@@ -19,14 +19,14 @@ import { calibrate, calibrateModel, runOf } from './calibrate';
 import { judge, type TargetAnswer, type TargetBox } from './calibration';
 
 const screen = { width: 1280, height: 800 };
-/** As a model that halves screenshots. */
+/** Sizes of a model that halves screenshots. */
 const sizes: ScreenSizes = { screenshot: screen, modelImage: { width: 644, height: 392 } };
 const count = 6;
 const laid = loadComponents()
   .then((registry) => loadTasks(registry, [{ source_type: 'calibration', targets: count, ...screen }]))
   .then(([task]) => (task.environment!.options.reset as { targets: TargetBox[] }).targets);
 
-/** Knows where the named target is, and says so in numbers of a space. */
+/** A policy that knows where the named target is and answers in the given coordinate space. */
 function scripted(space: CoordinateSpace, miss = 0): Policy {
   const dialect = dialectFactories.text.create(space);
   return {
@@ -88,7 +88,7 @@ describe('on the page of targets, in a browser', () => {
   }, 120_000);
 });
 
-/** Whatever answers OpenAI's API: it knows where the named target is, and says so in a dialect. */
+/** An OpenAI-compatible server that knows where the named target is and answers in the given action format. */
 async function endpointOf(
   format: string,
   space: CoordinateSpace,
@@ -123,7 +123,7 @@ function clickOn({ x, y, width, height }: TargetBox): Action {
   return { action: 'click', x: x + Math.floor(width / 2), y: y + Math.floor(height / 2) };
 }
 
-/** Of what is asked nothing is needed but the dialect: nobody is there to answer. */
+/** Only the action format is read from these models, so no server has to answer. */
 describe('the dialect that a model is asked in', () => {
   let folder: string;
   beforeAll(async () => {
@@ -147,7 +147,7 @@ describe('the dialect that a model is asked in', () => {
   });
 });
 
-/** Answers of a policy of one convention, without a browser. */
+/** Answers of a policy with one coordinate convention, without a browser. */
 async function answers(said: CoordinateSpace, read: CoordinateSpace, miss = 0): Promise<TargetAnswer[]> {
   const policy = scripted(said, miss);
   const own = dialectFactories.text.create(read);
@@ -179,7 +179,7 @@ describe('a policy of each convention', () => {
   });
 
   const pairs = COORDINATE_SPACES.flatMap((said) =>
-    // 999 and 1000 are a pixel apart: no click tells which.
+    // Spaces of 999 and 1000 differ by a pixel: clicks cannot distinguish them.
     COORDINATE_SPACES.filter(
       (read) =>
         read !== said &&

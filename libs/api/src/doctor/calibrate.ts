@@ -27,33 +27,33 @@ const SCREEN: ImageSize = { width: 1280, height: 800 };
 const TARGETS = 12;
 
 export interface CalibrateOptions {
-  /** Who answers. */
   policy: Policy;
   /** Path of a run file, or its options as an object: `model.action_format`, `model.prompt`, `rollout`. */
   runFile?: string | RunFileOptions;
-  /** In place of the run file's `model.action_format`. */
+  /** Overrides `model.action_format` of the run file. */
   actionFormat?: ComponentChoice;
-  /** Pixels of the screen; 1280 × 800 by default. */
+  /** Screen size in pixels. Default: 1280 × 800. */
   screen?: ImageSize;
-  /** On the screen, and asked for; 12 by default. */
+  /** Number of targets on the screen, each asked for once. Default: 12. */
   targets?: number;
   signal?: AbortSignal;
 }
 
 export interface CalibrateModelOptions extends Omit<CalibrateOptions, 'policy'>, Partial<EngineChoice> {
-  /** Who answers, as for `evaluate`: a model, a checkpoint of a run, or an endpoint of OpenAI's API. */
+  /** The candidate, as for `evaluate`: a model, a checkpoint of a run, or an OpenAI-compatible endpoint. */
   checkpoint: string;
-  /** Where relative paths start. */
+  /** Base of relative paths. */
   workingDir?: string;
-  /** Called with lines about what takes long. */
+  /** Called with a line before each slow operation. */
   onProgress?: (line: string) => void;
 }
 
 /**
- * The same for a model that is named. Where neither `actionFormat` nor the run file says in which dialect it is asked, it is that in which a
- * run of it would be.
+ * Calibrates a model by name. Without `actionFormat` and without `model.action_format` in the run file, it uses the
+ * action format that a run
+ * of the model would use.
  *
- * @throws SettingsError, or an error that names what is wrong with the checkpoint
+ * @throws SettingsError, or an error that says what is wrong with the checkpoint
  */
 export async function calibrateModel({
   checkpoint,
@@ -66,7 +66,7 @@ export async function calibrateModel({
 }: CalibrateModelOptions): Promise<Calibration> {
   const { signal } = options;
   const run = await runOf({ ...options, checkpoint, workingDir });
-  // It is asked one thing after the other.
+  // Targets are asked for one at a time.
   run.rollout.concurrency = 1;
   const candidate = await openCandidate({ checkpoint, flags: [], label: checkpoint }, run, {
     ...{ device, dtype, quantization, workingDir, signal },
@@ -80,7 +80,7 @@ export async function calibrateModel({
   }
 }
 
-/** The run that a model would play in. @throws SettingsError */
+/** The run that the model would play in. @throws SettingsError */
 export async function runOf({
   checkpoint,
   workingDir,
@@ -97,10 +97,11 @@ function sourceOf({ runFile = {} }: Pick<CalibrateOptions, 'runFile'>): RunFileS
 }
 
 /**
- * Lets a policy click named targets on a page in the browser, and says whether the clicks land there, and whether they would if its
- * numbers meant something else.
+ * Has a policy click named targets on a page in the browser. Reports whether the clicks hit, and whether they would
+ * hit if the coordinates
+ * were read in another space.
  *
- * @throws SettingsError with everything that is wrong with the run file; Error where the page could not be played
+ * @throws SettingsError with every fault of the run file; Error if the page could not be played
  */
 export async function calibrate(options: CalibrateOptions): Promise<Calibration> {
   const { policy, screen = SCREEN, targets = TARGETS, signal } = options;
@@ -125,7 +126,7 @@ export async function calibrate(options: CalibrateOptions): Promise<Calibration>
   ]);
 }
 
-/** The policy, which tells in what size it sees screenshots. */
+/** The policy, which also reports the size in which it sees screenshots. */
 function noting(policy: Policy, note: (modelImage: ImageSize) => void): Policy {
   return {
     saysTokens: policy.saysTokens,
@@ -138,7 +139,7 @@ function noting(policy: Policy, note: (modelImage: ImageSize) => void): Policy {
   };
 }
 
-/** @throws Error where the page was not played */
+/** @throws Error if the page was not played */
 function answerOf(
   { status, invalidReason, turns, request, finalState }: EpisodeResult,
   sizes: ScreenSizes,
@@ -150,7 +151,7 @@ function answerOf(
   return { target: targetOf(request.task), answer: turn.text, sizes, clicked: at ?? null };
 }
 
-/** The target of a task of the source `calibration`: the one that its check asks for. */
+/** The target that the check of a `calibration` task asks for. */
 function targetOf({ environment, checks }: Task): TargetBox {
   const [{ value: wanted }] = checks as StateCheck[];
   const { targets } = environment!.options.reset as { targets: TargetBox[] };
@@ -165,7 +166,7 @@ function spaceOf({ coordinates }: ComponentChoice): CoordinateSpace | undefined 
   return COORDINATE_SPACES.find((space) => space === coordinates);
 }
 
-/** The dialect with its other coordinates, as far as it takes them; one from outside may have none. */
+/** The action format in each other coordinate space that it accepts. A plugin's format may have none. */
 function* readings(registry: ComponentRegistry, format: ComponentChoice): Generator<Reading> {
   for (const coordinates of COORDINATE_SPACES.filter((space) => space !== spaceOf(format))) {
     try {

@@ -1,7 +1,7 @@
 import type { Action, CoordinateSpace, Dialect, ScreenSizes } from '@ui-rl/actions';
 import { failure, ok, warning, type Finding } from './finding';
 
-/** A named rectangle that was to be clicked, in pixels of the screenshot. */
+/** A named rectangle that the policy should click, in pixels of the screenshot. */
 export interface TargetBox {
   label: string;
   x: number;
@@ -10,27 +10,27 @@ export interface TargetBox {
   height: number;
 }
 
-/** What a policy answered to "click that target", and what came of it. */
+/** A policy's answer to "click that target", and its effect. */
 export interface TargetAnswer {
   target: TargetBox;
   answer: string;
   sizes: ScreenSizes;
-  /** Where the page says that it was clicked; null where it was not. */
+  /** Where the page received the click; null if it received none. */
   clicked: readonly [number, number] | null;
 }
 
-/** How well the answers fit their targets when their numbers are read in a way. */
+/** How well the answers hit their targets when their coordinates are read in one space. */
 export interface Fit {
-  /** Undefined for dialects that have one way. */
+  /** Undefined for action formats with a single coordinate space. */
   coordinates: CoordinateSpace | undefined;
-  /** Answers that are a click somewhere. */
+  /** Number of answers that click. */
   clicks: number;
   hits: number;
-  /** Mean over clicks, in pixels from the centre of the target; NaN where there are none. */
+  /** Mean distance of the clicks from the centre of the target, in pixels; NaN without clicks. */
   distance: number;
 }
 
-/** One more way that the dialect can be read. */
+/** The same answers, read with another coordinate space. */
 export interface Reading {
   coordinates: CoordinateSpace | undefined;
   dialect: Pick<Dialect, 'parse'>;
@@ -39,25 +39,28 @@ export interface Reading {
 export interface Calibration {
   targets: number;
   format: { name: string; coordinates?: unknown };
-  /** As the answers are read. */
+  /** The fit as the run reads the answers. */
   own: Fit;
-  /** Those of the other ways, best first. */
+  /** Fits of the other spaces, best first. */
   others: Fit[];
-  /** Clicks that the page saw elsewhere than the answer said. */
+  /** Clicks that the page received at another position than the answer named. */
   displaced: number;
   verdict: Omit<Finding, 'subject'>;
 }
 
-/** Of all targets: so many hits are a policy that knows where things are. */
+/** Share of targets to hit before a policy counts as calibrated. */
 const ENOUGH = 0.9;
-/** A way is better where it hits so many of all targets more. */
+/** Another reading is better if it hits this share of all targets more. */
 const BETTER = 0.2;
-/** Or where it is as many times nearer, and what is read is off by more than these pixels. */
+/**
+ * Another reading is also better if it is this many times nearer while the current one is off by more than this many
+ * pixels.
+ */
 const [NEARER, OFF] = [3, 2];
 
 /**
- * Compares where clicks were meant with where they are when the numbers are read in each way.
- * @param own the way in which they were read when they were clicked
+ * Compares the intended targets with the clicked positions under each reading.
+ * @param own the reading in which the clicks were performed
  */
 export function judge(
   answers: readonly TargetAnswer[],
@@ -90,7 +93,7 @@ function fitOf(answers: readonly TargetAnswer[], { coordinates, dialect }: Readi
 
 const CLICKS: readonly Action['action'][] = ['click', 'double_click', 'long_press'];
 
-/** The pixel that an answer clicks; null where it clicks none. */
+/** The pixel that an answer clicks; null if it clicks none. */
 function placeOf({ answer, sizes }: TargetAnswer, dialect: Reading['dialect']): [number, number] | null {
   const read = dialect.parse(answer, sizes);
   if (!read.ok) return null;
@@ -108,7 +111,7 @@ function isDisplaced(answer: TargetAnswer, { dialect }: Reading): boolean {
   return meant !== null && clicked !== null && (meant[0] !== clicked[0] || meant[1] !== clicked[1]);
 }
 
-/** More hits first, then nearer ones. */
+/** Orders by hits, then by distance. */
 function better(a: Fit, b: Fit): number {
   return b.hits - a.hits || distanceOf(a) - distanceOf(b);
 }

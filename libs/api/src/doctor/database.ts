@@ -3,7 +3,7 @@ import type { DatabaseSettings } from '@ui-rl/settings';
 import { compareClocks } from './broker';
 import { ok, type Check, type Finding } from './finding';
 
-/** The monitor's database; an embedded one is opened, so that it shows whether it is whole. */
+/** Checks the monitor's database. It opens an embedded database, which detects corruption. */
 export const databaseCheck = (settings: DatabaseSettings): Check => ({
   subject: 'database',
   look: async () => {

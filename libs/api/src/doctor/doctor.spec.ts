@@ -28,7 +28,7 @@ async function examined(env: Record<string, string>, options?: DoctorOptions) {
   return (subject: string) => found.filter((each) => each.subject === subject);
 }
 
-/** A database that does not answer. */
+/** Address of a database that does not answer. */
 async function nowhere(): Promise<string> {
   return `postgresql://uirl:hidden@127.0.0.1:${await freePort()}/uirl`;
 }

@@ -17,18 +17,19 @@ import { deviceCheck, diskCheck, memoryCheck, nodeCheck } from './machine';
 import { environmentCheck, modelCheck, type RunToCheck } from './run';
 
 export interface DoctorOptions {
-  /** Path of a run file, or its options as an object; what it leaves open is that of a run on the demo tasks. */
+  /** Path of a run file, or its options as an object. Missing options default to those of a run on the demo tasks. */
   runFile?: string | RunFileOptions;
-  /** Further options, as flags. */
+  /** Further options, as command-line flags. */
   flags?: readonly string[];
   signal?: AbortSignal;
 }
 
 /**
- * Looks at everything that a run on this machine would use, and uses it for a moment: opens the database, the first task's
- * environment, the device. Changes nothing but what these create themselves.
+ * Checks everything that a run on this machine would use, by using it briefly: it opens the database, the first
+ * task's environment and the
+ * device. It creates only what these create themselves.
  *
- * @throws SettingsError with everything that is wrong with the environment's variables or the run file
+ * @throws SettingsError with every fault of the environment variables or the run file
  */
 export async function* examine(options: DoctorOptions = {}): AsyncGenerator<Finding> {
   const { runFile = {}, flags, signal = new AbortController().signal } = options;
@@ -41,7 +42,8 @@ export async function* examine(options: DoctorOptions = {}): AsyncGenerator<Find
 
 function checksOf(settings: CliSettings, run: RunToCheck): Check[] {
   const { runsDir, cacheDir } = settings;
-  // oxlint-disable-next-line typescript/no-require-imports -- the database's driver is loaded only by those who open one
+  // oxlint-disable-next-line typescript/no-require-imports -- loads the database driver only for a command that opens
+  // a database
   const { databaseCheck } = require('./database') as typeof DatabaseModule;
   return [
     nodeCheck(neededNode()),
@@ -56,7 +58,7 @@ function checksOf(settings: CliSettings, run: RunToCheck): Check[] {
   ];
 }
 
-/** As `package.json` says: `>=20.19`. */
+/** The minimum in the form of `package.json`: `>=20.19`. */
 function neededNode(): string {
   const text = readFileSync(join(projectRoot, 'package.json'), 'utf8');
   return (JSON.parse(text) as { engines: { node: string } }).engines.node;

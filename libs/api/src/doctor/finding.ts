@@ -1,18 +1,18 @@
 import { describeError } from '@ui-rl/retry';
 
-/** What was looked at, and what came of it. */
+/** The result of one check. */
 export interface Finding {
   /** `broker`, `database`, `disk` … */
   subject: string;
-  /** `warning`: it works, but not for long or not well. `failure`: what needs it fails. */
+  /** `warning`: it works, but not for long or not well. `failure`: anything that depends on it fails. */
   status: 'ok' | 'warning' | 'failure';
-  /** What is there, in a sentence. */
+  /** One sentence that describes what was found. */
   found: string;
-  /** What mends it: a command, a variable to set. */
+  /** The fix: a command to run or a variable to set. */
   mend?: string;
 }
 
-/** One part of the machine or of what it is told to use. */
+/** A check of one part of the machine or of its configuration. */
 export interface Check {
   subject: string;
   look: (signal: AbortSignal) => Promise<Omit<Finding, 'subject'>[]>;
@@ -30,7 +30,10 @@ export const failure = (found: string, mend?: string): Omit<Finding, 'subject'> 
   mend,
 });
 
-/** Runs checks one after the other and tells what they find as it comes; what a check throws is a failure. */
+/**
+ * Runs checks one after the other and yields their findings as they arrive. An exception from a check becomes a
+ * failure.
+ */
 export async function* findings(checks: readonly Check[], signal: AbortSignal): AsyncGenerator<Finding> {
   for (const { subject, look } of checks) {
     signal.throwIfAborted();

@@ -7,10 +7,10 @@ import { bytesText } from '../report/sizes';
 import { failure, ok, warning, type Check, type Finding } from './finding';
 
 const GIB = 2 ** 30;
-/** Checkpoints, screenshots of an hour and a database of the default run. */
+/** Enough for checkpoints, an hour of screenshots and the database of the default run. */
 const COMFORTABLE_DISK = 5 * GIB;
 const LEAST_DISK = GIB;
-/** The six services with the model that comes with the project, and a browser. */
+/** Needed by the six services with the bundled model, and a browser. */
 const LEAST_MEMORY = 3 * GIB;
 
 export const nodeCheck = (wanted: string): Check => ({
@@ -22,7 +22,7 @@ export const nodeCheck = (wanted: string): Check => ({
   },
 });
 
-/** @param range as `engines` of package.json has it: `^20.19.0 || >=24.11.0` */
+/** @param range in the syntax of `engines` in package.json: `^20.19.0 || >=24.11.0` */
 export function isInRange(version: string, range: string): boolean {
   const [major, minor] = version.split('.').map(Number);
   return range.split('||').some((part) => {
@@ -32,7 +32,7 @@ export function isInRange(version: string, range: string): boolean {
   });
 }
 
-/** Each folder can be written to and has room. */
+/** Checks that each folder is writable and has free space. */
 export const diskCheck = (folders: Readonly<Record<string, string>>): Check => ({
   subject: 'disk',
   look: () =>
@@ -64,7 +64,7 @@ export const memoryCheck: Check = {
   },
 };
 
-/** What the engine `local` takes where the run file leaves the choice to it. */
+/** Reports the device that the `local` engine uses when the run file does not choose one. */
 export const deviceCheck: Check = {
   subject: 'device',
   look: async () => {

@@ -14,7 +14,8 @@ export const modelCheck = ({ run }: RunToCheck, { hub, models }: CliSettings): C
   subject: 'model',
   look: async (signal) => {
     const { name } = run.model;
-    // Configuration and tokenizer: a few kilobytes, which say whether the name, the token and the network are right.
+    // Fetches configuration and tokenizer only: a few kilobytes show whether the name, the token and the network
+    // work.
     const { dir } = await resolveModel(name, {
       ...hub,
       models,
@@ -29,7 +30,7 @@ export const modelCheck = ({ run }: RunToCheck, { hub, models }: CliSettings): C
   },
 });
 
-/** Opens the first task for real: tasks, environment and programs behind it. */
+/** Opens the first task for real, with its environment and the programs that it needs. */
 export const environmentCheck = ({ run, registry }: RunToCheck, { chromiumBin }: CliSettings): Check => ({
   subject: 'environment',
   look: async () => {

@@ -9,22 +9,22 @@ import type { ModelChoice } from '../model/model-choice';
 import { VisionLanguageModel } from '../model/vision-language-model';
 import { EndpointPolicy } from './endpoint-policy';
 
-/** What is evaluated, as somebody named it. */
+/** A candidate as the user named it. */
 export interface NamedCandidate {
-  /** Path, address or name. */
+  /** Path, address or model name. */
   checkpoint: string;
-  /** Options of the run file that count for it alone. */
+  /** Run-file options that apply to this candidate only. */
   flags: string[];
-  /** Short, and no other's. */
+  /** Short and unique. */
   label: string;
 }
 
-/** Who answers for a candidate. */
+/** A candidate that is ready to play. */
 export interface OpenCandidate {
   policy: Policy;
-  /** Sampling parameters that it refuses, and is asked without. */
+  /** Sampling parameters that the endpoint rejects and that requests omit. */
   refusedParameters(): readonly string[];
-  /** Releases what it holds; again, it does nothing. */
+  /** Releases its resources. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ const EXPECTED =
   'a folder, uirl://<run>/sampler_weights/<step>, organisation/name on the hub, a name of UIRL_MODELS, or an endpoint of ' +
   "OpenAI's API with its model: https://host/v1#model";
 
-/** Takes `small --model.prompt compact` apart: what stands behind is of the run file, for this one alone. */
+/** Splits `small --model.prompt compact` into the candidate and the run-file options that apply to it only. */
 export function namedCandidates(given: readonly string[]): NamedCandidate[] {
   const labels = new Map<string, number>();
   return given.map((text) => {
@@ -71,8 +71,8 @@ export function isEndpoint(checkpoint: string): boolean {
 }
 
 /**
- * Makes sure that there is somebody to ask.
- * @throws an error that names what is wrong with it
+ * Opens a candidate and verifies that it answers.
+ * @throws an error that says what is wrong with the candidate
  */
 export async function openCandidate(
   { checkpoint }: NamedCandidate,
@@ -113,7 +113,7 @@ async function openEndpoint(
   return { policy, refusedParameters: () => policy.refused, close: async () => undefined };
 }
 
-/** The name of the model that plays: of an adapter, or of a checkpoint of a run, that of the run file. */
+/** The name of the model that plays. For an adapter or a checkpoint, this is the run file's model. */
 export function modelOfCandidate(
   checkpoint: string,
   { model }: RunFile,
@@ -142,7 +142,7 @@ function readEndpoint(checkpoint: string): { address: string; model: string; ori
 }
 
 /**
- * What a checkpoint names that is no endpoint.
+ * The model of a checkpoint that is not an endpoint.
  * @throws an error that says what was expected
  */
 export function modelChoice(

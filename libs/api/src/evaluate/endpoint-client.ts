@@ -1,7 +1,7 @@
 import { serverError } from '@ui-rl/http';
 import OpenAI, { type APIError } from 'openai';
 
-/** A client of OpenAI's API whose errors say what the server says, whichever form that has. */
+/** A client of OpenAI's API whose errors contain the server's message in whichever form the server sends it. */
 export class EndpointClient extends OpenAI {
   protected override makeStatusError(
     status: number,

@@ -1,20 +1,20 @@
 import type { PolicyActRequest } from '@ui-rl/contracts';
 
-/** How an answer is sampled. */
+/** The sampling settings of an answer. */
 export type Sampling = Pick<PolicyActRequest, 'maxTokens' | 'temperature' | 'topP' | 'seed'>;
 
-/** A parameter of sampling that a server may refuse. */
+/** A sampling parameter that a server may reject. */
 export type Parameter = 'max_tokens' | 'max_completion_tokens' | 'temperature' | 'top_p' | 'seed';
 
-/** What an error says of a request. */
+/** The parts of an error that can name a rejected parameter. */
 interface Refusal {
   message: string;
   param?: string | null | undefined;
 }
 
-/** In which order several that an error names are left out: what changes least is first. */
+/** If an error names several parameters, they are dropped in this order: the least effect on the answer first. */
 const ORDER: readonly Parameter[] = ['top_p', 'seed', 'temperature', 'max_tokens', 'max_completion_tokens'];
-/** As servers spell them. */
+/** Spellings that servers use in their errors. */
 const SPELLINGS: Readonly<Record<Parameter, RegExp>> = {
   top_p: /(?<![a-z\d])top_?p(?![a-z\d])/i,
   seed: /(?<![a-z\d])seed(?![a-z\d])/i,
@@ -22,18 +22,20 @@ const SPELLINGS: Readonly<Record<Parameter, RegExp>> = {
   max_tokens: /(?<![a-z\d])max_?(completion_?)?tokens(?![a-z\d])/i,
   max_completion_tokens: /(?<![a-z\d])max_?(completion_?)?tokens(?![a-z\d])/i,
 };
-/** A number of tokens that is too large is named, too, but not refused by name. */
+/**
+ * An error about a token limit that is too large also names its parameter, but does not reject the parameter itself.
+ */
 const REFUSED =
   /unsupported|not support|unrecogni[sz]ed|unknown|unexpected|not (permitted|allowed|accepted|available)|forbidden|deprecated|cannot find|instead|\bextra\b/i;
 
-/** Which parameters of sampling an endpoint is sent: all of them until it refuses one. */
+/** The sampling parameters to send to an endpoint: all of them, until the endpoint rejects one. */
 export class EndpointForm {
-  /** @param refused parameters that are not sent */
+  /** @param refused parameters that requests omit */
   private constructor(readonly refused: readonly Parameter[]) {}
 
   static readonly whole = new EndpointForm(['max_completion_tokens']);
 
-  /** The parameters that are sent. */
+  /** The parameters to send. */
   parameters({ maxTokens, temperature, topP, seed }: Sampling): Partial<Record<Parameter, number>> {
     const all = { max_tokens: maxTokens, max_completion_tokens: maxTokens, temperature, top_p: topP, seed };
     return Object.fromEntries(
@@ -41,7 +43,7 @@ export class EndpointForm {
     );
   }
 
-  /** What the endpoint refuses, `max_tokens` where it takes neither name of that. */
+  /** The parameters that the endpoint rejects; `max_tokens` if it accepts neither of the two names. */
   get leftOut(): Parameter[] {
     const hasLimit = !this.refused.includes('max_tokens') || !this.refused.includes('max_completion_tokens');
     return this.refused.filter(
@@ -49,7 +51,7 @@ export class EndpointForm {
     );
   }
 
-  /** The form without what the error refuses; undefined where it refuses none of what was sent. */
+  /** The form without the parameter that the error rejects; undefined if it rejects none of those sent. */
   without(error: Refusal, sampling: Sampling): EndpointForm | undefined {
     const sent = this.parameters(sampling);
     const name = refusedBy(error, sent);

@@ -45,7 +45,7 @@ function policyOf(): EndpointPolicy {
   return new EndpointPolicy({ address, model: 'm', onWarning: (message) => warnings.push(message) });
 }
 
-/** What the last question says of sampling. */
+/** The sampling parameters of the last request. */
 function sampled(): Body {
   const { model, messages, ...rest } = bodies.at(-1)!;
   expect([model, messages]).toEqual(['m', expect.any(Array)]);
@@ -57,7 +57,7 @@ const openai = (message: string, param: string | null = null, code: string | nul
 });
 const unsupported = (name: string) =>
   openai(`Unsupported parameter: '${name}' is not supported with this model.`, name, 'unsupported_parameter');
-/** Refuses a parameter in the words of a server, as long as it is sent. */
+/** A server that rejects a parameter, in a given wording, while requests contain it. */
 const without =
   (name: string, error: object | string): Refusal =>
   (body) =>

@@ -12,17 +12,17 @@ type ChatRequest = OpenAI.ChatCompletionCreateParamsNonStreaming;
 type ChatParts = OpenAI.ChatCompletionContentPart[];
 
 export interface EndpointOptions {
-  /** Of the API: `https://host/v1`. */
+  /** Base address of the API: `https://host/v1`. */
   address: string;
-  /** As the endpoint calls it. */
+  /** The model's name at the endpoint. */
   model: string;
-  /** What it wants to be shown; none for one that asks for nothing. */
+  /** API key; undefined for an endpoint that requires none. */
   key?: string | undefined;
-  /** Called with what it is asked in another way than usual. */
+  /** Called when requests deviate from the usual form. */
   onWarning: (message: string) => void;
 }
 
-/** Why everything that is asked of an endpoint fails: nobody is there, or it wants another key or model. */
+/** Thrown when every request to an endpoint fails: no server answers, or it expects another key or model. */
 export class EndpointRefusal extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -30,7 +30,7 @@ export class EndpointRefusal extends Error {
   }
 }
 
-/** Far more than an answer. */
+/** Far larger than any answer. */
 const MAX_ANSWER_BYTES = 16 * 2 ** 20;
 const FIRST_QUESTION_MS = 120_000;
 
@@ -38,7 +38,7 @@ type Question = Sampling & Pick<PolicyActRequest, 'messages' | 'images'>;
 type Asking = { signal?: AbortSignal | undefined; maxRetries?: number; timeout: number };
 type Answer = Pick<PolicyActReply, 'text' | 'finishReason'>;
 
-/** What follows where an endpoint is asked without a parameter. */
+/** The consequence of omitting each parameter. */
 const WITHOUT: Readonly<Record<Parameter, string>> = {
   seed: 'the same question may get another answer each time',
   temperature: 'it samples at a temperature of its own',
@@ -48,8 +48,8 @@ const WITHOUT: Readonly<Record<Parameter, string>> = {
 };
 
 /**
- * The policy is whatever answers at an endpoint of OpenAI's API, `/chat/completions`. It says text alone, so nothing of it can be trained.
- * Pictures go as data URLs; the model is told of their own size.
+ * A policy behind an OpenAI-compatible endpoint (`/chat/completions`). It returns text only, so its episodes cannot
+ * be trained on. Images are sent as data URLs; the prompt states their original size.
  */
 export class EndpointPolicy implements Policy {
   readonly saysTokens = false;
@@ -61,7 +61,7 @@ export class EndpointPolicy implements Policy {
     this.client = new EndpointClient({
       baseURL: address,
       apiKey: key ?? 'none',
-      // Nothing that the environment says to others of its kind.
+      // Headers that the environment sets for OpenAI's service must not reach other servers.
       organization: null,
       project: null,
       logLevel: 'off',
@@ -73,7 +73,7 @@ export class EndpointPolicy implements Policy {
   }
 
   /**
-   * Asks it one question with a picture, which also shows how it wants to be asked.
+   * Sends one question with a picture, which also shows which parameters the endpoint accepts.
    * @throws EndpointRefusal that says what is wrong
    */
   async check(sampling: Sampling, signal?: AbortSignal): Promise<void> {
@@ -89,7 +89,7 @@ export class EndpointPolicy implements Policy {
     try {
       await this.ask(
         { ...sampling, messages: [{ role: 'user', content }], images: [png] },
-        // The user waits for it.
+        // The user is waiting for the answer.
         { signal, maxRetries: 1, timeout: FIRST_QUESTION_MS },
       );
     } catch (error) {
@@ -99,12 +99,12 @@ export class EndpointPolicy implements Policy {
     }
   }
 
-  /** It is told to click where it sees things, in pixels of the picture as it is. */
+  /** The prompt asks for coordinates in pixels of the unscaled picture. */
   async modelImage(screenshot: ImageSize): Promise<ImageSize> {
     return screenshot;
   }
 
-  /** @throws EpisodeFailure for what the next episode may do better, EndpointRefusal for what none will */
+  /** @throws EpisodeFailure if the next episode may succeed; EndpointRefusal if none will */
   async act(request: PolicyActRequest, clock: Clock): Promise<PolicyActReply> {
     const over = new AbortController();
     try {
@@ -127,12 +127,12 @@ export class EndpointPolicy implements Policy {
     }
   }
 
-  /** Parameters that it refuses. */
+  /** The parameters that the endpoint rejects. */
   get refused(): Parameter[] {
     return this.form.leftOut;
   }
 
-  /** A form of the question that works is kept: an error may name a parameter for another reason. */
+  /** Keeps the form once a request succeeds: a later error may name a parameter for another reason. */
   private async ask(question: Question, options: Asking): Promise<Answer> {
     let { form } = this;
     let isOther = false;
@@ -239,12 +239,12 @@ function chatMessage(
       : { type: 'image_url', image_url: { url: dataUrl(images[part.image!]) } },
   );
   if (role === 'user') return { role, content: parts };
-  // Many servers take a text alone of these.
+  // Many servers accept plain text only in these messages.
   const text = content.map((part) => part.text ?? '').join('');
   return { role: role as 'system' | 'assistant', content: text };
 }
 
-/** The sha256 of each picture, as often as messages show it. */
+/** The sha256 of each picture, as often as the messages show it. */
 function shownImages({ messages, images }: PolicyActRequest): string[] {
   const hashes = (images as Uint8Array[]).map((png) => createHash('sha256').update(png).digest('hex'));
   const parts = messages.flatMap(({ content }) => content);

@@ -35,7 +35,7 @@ interface Asked {
   seed?: number;
 }
 
-/** An outside server: its models are programs. */
+/** An outside server whose models are programs. */
 const MODELS: Record<string, (asked: Asked, earlier: number) => [status: number, answer: string]> = {
   idle: () => [200, '{"action":"finish","success":true}'],
   newer: ({ max_tokens: tokens, seed }) => {
@@ -44,7 +44,7 @@ const MODELS: Record<string, (asked: Asked, earlier: number) => [status: number,
     if (seed !== undefined) return [400, 'Unknown parameter: seed'];
     return [200, '{"action":"finish","success":true}'];
   },
-  // What it is asked before anything is played it answers.
+  // Answers the opening question, then fails during the episode.
   moody: (_, earlier) => (earlier === 0 ? [200, 'white'] : [400, 'the context is too long']),
 };
 
@@ -161,7 +161,7 @@ it('an endpoint plays the tasks of a file beside another, on the same starts', a
     (part) => part.image_url,
   );
   expect(picture!.image_url!.url).toMatch(/^data:image\/png;base64,iVBORw0KGgo/);
-  // What stands behind a checkpoint counts for it alone: nothing is explained to this one.
+  // The option behind the checkpoint applies to it only: this candidate gets no explanation of the actions.
   const compact = asked.filter(
     ({ model, max_completion_tokens: limit }) => model === 'newer' && limit !== undefined,
   );

@@ -31,62 +31,66 @@ import { tasksFlag, tasksOf } from './tasks';
 
 export interface EvaluateOptions extends Partial<EngineChoice> {
   /**
-   * What is evaluated, one after the other on the same tasks and seeds: folders, addresses of checkpoints, names of models, endpoints of
-   * OpenAI's API (`https://host/v1#model`). Behind it may stand options of the run file that count for it alone:
+   * The candidates, evaluated one after the other on the same tasks and seeds: folders, addresses of checkpoints,
+   * model names, or
+   * OpenAI-compatible endpoints (`https://host/v1#model`). Each may be followed by run-file options that apply to it
+   * only:
    * `small --model.prompt compact`.
    */
   checkpoints: readonly string[];
-  /** A task file, a folder of them, or what a run file says of task sources. Default: `eval_tasks` of the run file. */
+  /** A task file, a folder of task files, or task sources as in a run file. Default: `eval_tasks` of the run file. */
   tasks?: string | undefined;
-  /** How it is played: path of a run file, or its options as an object. */
+  /** Path of the run file that configures the episodes, or its options as an object. */
   runFile?: string | RunFileOptions | undefined;
-  /** Further options, as on the command line. */
+  /** Further options, as command-line flags. */
   flags?: readonly string[];
-  /** Where relative paths start. Default: the working directory. */
+  /** Base of relative paths. Default: the working directory. */
   workingDir?: string;
   /**
-   * Where it is recorded: at the `broker` that `NATS_URL` names, or that of `ui-rl up` over the same runs; by a broker and a monitor of
-   * its `own`, which end with it; or nowhere (`none`). Default: `broker` where there is one, else `none`.
+   * Where to record the evaluation: at the `broker` that `NATS_URL` names or that `ui-rl up` started over the same
+   * runs; with a broker and monitor of the evaluation (`own`), which stop with it; or nowhere (`none`). Default:
+   * `broker` if there is one, else `none`.
    */
   records?: 'broker' | 'own' | 'none';
-  /** Ends it: the report says what was reached. */
+  /** Stops the evaluation; the report contains the results so far. */
   signal?: AbortSignal;
-  /** Called with what goes wrong and does not end it, and with what takes long. */
+  /** Called with non-fatal problems, and before slow operations. */
   onWarning?: (message: string) => void;
   /** Called when everything is ready, before the first episode. */
   onStart?: (evaluation: StartedEvaluation) => void | Promise<void>;
-  /** Called as each episode is over. */
+  /** Called after each episode. */
   onEpisode?: (progress: EvalProgress) => void;
-  /** Called as each candidate is over. */
+  /** Called after each candidate. */
   onResult?: (result: CandidateResult) => void;
-  /** Called with the report while the monitor of its own, where there is one, still shows it. */
+  /** Called with the report while the evaluation's own monitor, if any, still shows it. */
   onEnd?: (report: EvalReport) => Promise<void>;
 }
 
-/** An evaluation that is about to begin. */
+/** An evaluation that is about to start. */
 export interface StartedEvaluation {
-  /** Null where it is not recorded. */
+  /** Null if the evaluation is not recorded. */
   runId: string | null;
-  /** The broker and its services, where it is recorded. */
+  /** The broker and its services; null if the evaluation is not recorded. */
   host: RunHost | null;
   tasks: readonly LoadedTask[];
   checkpoints: readonly NamedCandidate[];
 }
 
-/** How far it has come. */
+/** Progress of an evaluation. */
 export interface EvalProgress extends PlayProgress {
-  /** Of the candidate that plays. */
+  /** Label of the candidate that plays. */
   label: string;
-  /** Candidates that are over, of so many. */
+  /** Number of candidates that have finished. */
   candidatesDone: number;
   candidates: number;
 }
 
 /**
- * Plays tasks with checkpoints, and says how often each succeeds.
+ * Plays tasks with each candidate and measures how often each succeeds.
  *
- * @throws SettingsError, or an error that names the checkpoint, task source or endpoint that is wrong, before anything is played. What
- *   ends it later is in the report (`ended`), with what was reached
+ * @throws SettingsError, or an error that names the faulty checkpoint, task source or endpoint, before the first
+ *   episode. A later failure
+ *   is reported as `ended`, together with the results so far
  */
 export async function evaluate(options: EvaluateOptions): Promise<EvalReport> {
   const evaluation = await Evaluation.prepare(options);
@@ -103,7 +107,7 @@ interface Candidate {
   open: OpenCandidate;
 }
 
-/** What all candidates share. */
+/** Options that all candidates share. */
 type Shared = Pick<RunFile, 'eval_tasks'> & { seed: number; perTask: number };
 
 class Evaluation {
@@ -163,7 +167,7 @@ class Evaluation {
     await closeAll(this.candidates, this.host);
   }
 
-  /** @returns why it ended before everything was played */
+  /** @returns why the candidate stopped before all episodes were played */
   private async playCandidate({ named, loaded, open }: Candidate, place: number): Promise<string | null> {
     const { options, records, tasks } = this;
     const runId = records?.runId ?? 'eval';
@@ -186,7 +190,7 @@ class Evaluation {
     return ended;
   }
 
-  /** A monitor of its own ends with it: what it has not read by then would be lost. */
+  /** The evaluation's own monitor stops with it, so it first has to record every message. */
   private async untilRecorded(): Promise<void> {
     const { monitorUrl } = this.host ?? {};
     if (this.records === null || monitorUrl === undefined) return;
@@ -214,7 +218,7 @@ async function closeAll(candidates: readonly Candidate[], host: RunHost | null):
   await host?.stop(false);
 }
 
-/** The run file as it counts for each. @throws where they would not play the same */
+/** The run file as it applies to each candidate. @throws if the candidates would not play the same episodes */
 async function loadRunFiles(
   named: readonly NamedCandidate[],
   { runFile = {}, flags = [], tasks, workingDir }: EvaluateOptions,

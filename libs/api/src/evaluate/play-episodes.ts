@@ -14,38 +14,38 @@ export interface PlayOptions {
   runId: string;
   evaluationId: string;
   checkpoint: string;
-  /** Takes every episode, invalid ones too. */
+  /** Receives every episode, including invalid ones. */
   record: (episode: EpisodeResult) => Promise<void>;
   onEpisode: (progress: PlayProgress) => void;
   signal?: AbortSignal | undefined;
   onWarning?: ((message: string) => void) | undefined;
 }
 
-/** How far one candidate has come. */
+/** Progress of one candidate. */
 export interface PlayProgress {
-  /** Episodes that are over, valid ones among them, those of these that say whether they succeeded, and those that did. */
+  /** Counts of finished episodes, of valid ones, of valid ones that were judged, and of successes. */
   done: number;
   valid: number;
   judged: number;
   successes: number;
-  /** All that are to be played. */
+  /** Total number of episodes to play. */
   episodes: number;
-  /** Since it began. */
+  /** Seconds since the start. */
   seconds: number;
 }
 
-/** What was played until it ended. */
+/** The episodes that were played before the end. */
 export interface PlayedEpisodes {
   played: Played;
-  /** Why it ended before everything was played; null where everything was. */
+  /** Why play stopped early; null if all episodes were played. */
   ended: string | null;
   seconds: number;
 }
 
-/** After so many in a row nothing can be expected of the rest. */
+/** After this many invalid episodes in a row, the rest would fail too. */
 const INVALID_IN_A_ROW = 20;
 
-/** Plays every task as often as the run file says, several at once. */
+/** Plays every task as often as the run file says, several episodes at once. */
 export async function playEpisodes(options: PlayOptions): Promise<PlayedEpisodes> {
   const { loaded, policy, tasks, signal, onWarning } = options;
   const { rollout, evaluation } = loaded.run;
@@ -72,7 +72,7 @@ export async function playEpisodes(options: PlayOptions): Promise<PlayedEpisodes
   }
 }
 
-/** An episode that fails by no fault of the policy is played again. */
+/** Repeats an episode that fails for a reason other than the policy. */
 async function playValid(
   player: Player,
   { loaded, record, ...options }: PlayOptions,
@@ -87,7 +87,7 @@ async function playValid(
   }
 }
 
-/** What has been played so far. */
+/** Counts the episodes so far. */
 class Tally {
   readonly played: Played;
   readonly counts: Omit<PlayProgress, 'seconds'>;

@@ -2,7 +2,7 @@ import { bar, clock } from '../report/progress';
 import { percent } from '../report/intervals';
 import type { EvalProgress } from './evaluate';
 
-/** How far an evaluation has come, on one line. */
+/** Progress of an evaluation, on one line. */
 export function evaluationProgress(progress: EvalProgress | undefined): string {
   if (progress === undefined) return 'starting';
   const { label, done, valid, judged, successes, episodes, candidates, candidatesDone, seconds } = progress;

@@ -6,13 +6,13 @@ import { DEADLINES, sleep } from '@ui-rl/retry';
 import { describeRun, redactRunFile, type RunFile } from '@ui-rl/settings';
 import type { EpisodeResult } from '../task/player';
 
-/** Of what a monitor tells of a run. */
+/** Limit on the monitor's description of a run. */
 const MAX_RUN_BYTES = 16 * 2 ** 20;
 const ask = boundedFetch({ maxBytes: MAX_RUN_BYTES });
 
 /**
- * An evaluation as the monitors of a broker record it: a run of its own with its episodes, screenshots and scores. Services do not
- * take it for theirs: it is announced to them when it has ended.
+ * Records an evaluation at a broker as a run with its episodes, screenshots and scores, for monitors to show.
+ * Services do not join it, because it is announced to them only after it has ended.
  */
 export class EvaluationRecords {
   private readonly createdAt = new Date().toISOString();
@@ -35,7 +35,7 @@ export class EvaluationRecords {
     await bus.event({ type: 'phase', runId, phase: 'final_eval', at }, 'final_eval');
   }
 
-  /** An episode, its screenshots first. */
+  /** Publishes an episode after its screenshots. */
   async episode({ screenshot, ...played }: EpisodeResult): Promise<void> {
     const { runId, rolloutId, purpose } = played.request;
     const shown = played.turns.flatMap((turn) => [turn.screenshot, ...turn.promptImages]);
@@ -53,18 +53,18 @@ export class EvaluationRecords {
     await this.bus.event(event, event.evaluationId);
   }
 
-  /** @param reason why it ended before all was played */
+  /** @param reason why the evaluation stopped early */
   async end(reason: string | null): Promise<void> {
     const { bus, runId, createdAt, shown } = this;
     const phase = reason === null ? 'finished' : 'stopped';
-    // First: a run that has not ended would be taken up by services.
+    // End the run first: services would join an open run.
     await bus.runs.changePhase(runId, phase, { from: [], ...(reason === null ? {} : { reason }) });
     await bus.runs.create({ runId, createdAt, config: shown.config }, phase, shown);
   }
 
   /**
-   * Waits until a monitor has recorded everything, for one that ends with the evaluation.
-   * @param token that it asks for
+   * Waits until a monitor has recorded everything, before that monitor stops with the evaluation.
+   * @param token access token of the monitor
    * @returns whether it has
    */
   async recordedBy(monitorUrl: string, token?: string): Promise<boolean> {

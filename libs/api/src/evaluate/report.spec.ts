@@ -7,7 +7,7 @@ const tasks = ['a', 'b'].map((id) =>
   Object.assign(makeTask({ description: `task ${id}` }), { id }),
 ) as LoadedTask[];
 
-/** s: success, f: failure, u: judged by rewards alone, x: invalid, -: not reached. */
+/** s: success, f: failure, u: judged by rewards only, x: invalid, -: not played. */
 const played = (...outcomes: string[]): Played =>
   outcomes.map((each) =>
     Array.from(each, (outcome, repetition): EpisodeScore | undefined =>
@@ -45,7 +45,7 @@ it('invalid episodes count for nothing, nor do those that were not reached', () 
     mean_turns: 3,
   });
   expect(byTask.map(({ score: of }) => of?.n)).toEqual([4, 1]);
-  // Of the second task there is one valid episode, which says nothing of two tries.
+  // The second task has one valid episode, so it has no pass@2.
   expect(pass_at_k).toEqual({ 1: (0.25 + 0) / 2, 2: 0.5, 4: 1 });
   expect(byTask[1].pass_at_k).toEqual({ 1: 0 });
 });

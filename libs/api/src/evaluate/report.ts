@@ -11,29 +11,32 @@ import { passAtK } from './statistics';
 
 /** One episode of a candidate. */
 export interface EpisodeScore {
-  /** Of the environment. */
+  /** Environment seed. */
   seed: number;
   status: Trajectory['status'];
-  /** Null where nothing says whether it succeeded: rewards alone judge the task. */
+  /** Null if nothing judges success: the task has rewards only. */
   success: boolean | null;
   reward: number;
   turns: number;
   rollout_id: string;
-  /** Why it says nothing of the policy. */
+  /** Why the episode does not measure the policy. */
   invalid_reason?: string;
 }
 
-/** What a candidate did, for one task or for all. Invalid episodes say nothing and count for nothing. */
+/** Results of a candidate, for one task or for all. Invalid episodes are excluded. */
 export interface CandidateScore {
-  /** Null without any valid episode that says whether it succeeded. */
+  /** Null without a valid episode that was judged. */
   score: Score | null;
   successes: number;
   invalid: number;
-  /** Valid episodes of tasks that rewards alone judge: they are in no rate. */
+  /** Valid episodes of tasks that have rewards only; excluded from all rates. */
   unjudged: number;
-  /** Of all valid episodes; null without any. */
+  /** Mean over all valid episodes; null without any. */
   mean_reward: number | null;
-  /** k → probability that one of k tries at a task succeeds; of all tasks the mean, over those with k valid episodes. */
+  /**
+   * k → probability that at least one of k attempts at a task succeeds, averaged over the tasks that have k valid
+   * episodes.
+   */
   pass_at_k: Record<string, number>;
 }
 
@@ -46,44 +49,43 @@ export interface TaskResult extends CandidateScore {
 export interface CandidateResult extends CandidateScore {
   label: string;
   checkpoint: string;
-  /** Options that counted for it alone. */
+  /** Options that apply to this candidate only. */
   flags: string[];
-  /** Sampling parameters that its endpoint refuses, such as `temperature`: its answers were sampled without them. */
+  /** Sampling parameters that its endpoint rejects, such as `temperature`: answers were sampled without them. */
   refused_parameters: readonly string[];
   mean_turns: number | null;
   wall_seconds: number;
   tasks: TaskResult[];
 }
 
-/** Two candidates over the episodes that both have played. */
+/** Two candidates, compared on the episodes that both have played. */
 export interface Comparison {
   label: string;
   to: string;
-  /** Success rate minus that of `to`. */
+  /** Success rate minus the success rate of `to`. */
   difference: number;
-  /** 95 %, paired. */
+  /** Paired 95 % interval. */
   ci: [number, number];
   pairs: number;
-  /** Episodes that one alone succeeded in. */
+  /** Episodes in which only this candidate succeeded. */
   better: number;
   worse: number;
 }
 
-/** What an evaluation found. */
 export interface EvalReport {
-  /** Where it is recorded; null where it is not. */
+  /** Id of the run that records the evaluation; null if it is not recorded. */
   run: string | null;
   seed: number;
   episodes_per_task: number;
   temperature: number;
-  /** Why it ended before all was played; null where all was. */
+  /** Why the evaluation stopped early; null if it is complete. */
   ended: string | null;
   checkpoints: CandidateResult[];
-  /** Each but the first with the first. */
+  /** Compares every other candidate with the first. */
   comparisons: Comparison[];
 }
 
-/** The episodes of a candidate by task and repetition; what was not reached is missing. */
+/** The episodes of a candidate by task and repetition; undefined for those that were not played. */
 export type Played = (EpisodeScore | undefined)[][];
 
 export function candidateResult(
@@ -136,7 +138,7 @@ function taskPassAtK(episodes: readonly EpisodeScore[]): Record<string, number> 
   return Object.fromEntries(ksUpTo(judged.length).map((k) => [k, passAtK(successes, judged.length, k)!]));
 }
 
-/** 1, 2, 4, 8 … and the number itself. */
+/** Powers of two up to n, and n. */
 function ksUpTo(n: number): number[] {
   const ks: number[] = [];
   for (let k = 1; k < n; k *= 2) ks.push(k);
@@ -153,7 +155,7 @@ function meanPassAtK(results: readonly TaskResult[]): Record<string, number> {
   );
 }
 
-/** Null where they have no episode in common that says whether it succeeded. */
+/** Null if no judged episode is common to both. */
 export function compare(
   first: { label: string; played: Played },
   second: { label: string; played: Played },
@@ -181,7 +183,7 @@ export function compare(
   };
 }
 
-/** As the evaluator of a run publishes what it found. */
+/** The event that a run's evaluator would publish for these results. */
 export function evaluationEvent(
   runId: string,
   evaluationId: string,

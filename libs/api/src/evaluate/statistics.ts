@@ -1,6 +1,6 @@
 /**
- * Probability that at least one of `k` tries succeeds, estimated without bias from `successes` of `n` tries (Chen et al. 2021,
- * "Evaluating Large Language Models Trained on Code", equation 1). Null where `k` is more than `n`.
+ * Probability that at least one of `k` attempts succeeds, estimated without bias from `successes` of `n` attempts
+ * (Chen et al. 2021, "Evaluating Large Language Models Trained on Code", equation 1). Null if `k` exceeds `n`.
  */
 export function passAtK(successes: number, n: number, k: number): number | null {
   if (k > n) return null;

@@ -6,7 +6,7 @@ import type { CandidateResult, CandidateScore, EvalReport } from './report';
 const NAME_WIDTH = 44;
 const GAP = '  ';
 
-/** What an evaluation found, side by side, as text. */
+/** The results of all candidates side by side, as text. */
 export function evaluationTable({ checkpoints, comparisons, seed, temperature }: EvalReport): string {
   if (checkpoints.length === 0) return 'nothing was played';
   const widths = checkpoints.map(({ label }) => Math.max(24, label.length));
@@ -56,7 +56,7 @@ export function evaluationTable({ checkpoints, comparisons, seed, temperature }:
   return lines.join('\n');
 }
 
-/** Of a task that rewards alone judge, what they paid. */
+/** A task with rewards only shows its mean reward. */
 function taskCell(result: CandidateScore): string {
   return result.score === null && result.unjudged > 0 ? `reward ${rewardCell(result)}` : scoreCell(result);
 }

@@ -4,7 +4,7 @@ import { environmentSeed, samplingSeed, type RolloutRequest } from '@ui-rl/contr
 import { judgedBy, openTasks, sampleOf, warnOfCutTasks, type LoadedTask, type Log } from '@ui-rl/plugin-kit';
 import { taskMachine, taskUse, type LoadedRunFile } from '@ui-rl/settings';
 
-/** The flag of the run file that stands for what `--tasks` says: a file, a folder of them, or what a run file says of task sources. */
+/** The run-file flag that `--tasks` stands for: a file, a folder of files, or task sources as in a run file. */
 export function tasksFlag(tasks: string | undefined, workingDir = process.cwd()): string[] {
   if (tasks === undefined) return [];
   const path = resolve(workingDir, tasks);
@@ -20,7 +20,7 @@ function sourceFlag(source_type: string, path: string): string[] {
   return ['--eval_tasks', JSON.stringify([{ source_type, path }])];
 }
 
-/** What a run file evaluates: those of its `eval_tasks` that its verifier or its rewards can judge. @throws where there is none */
+/** The tasks of `eval_tasks` that the verifier or the rewards can judge. @throws if there are none */
 export async function tasksOf(
   { run, registry }: LoadedRunFile,
   onWarning: (message: string) => void,
@@ -60,15 +60,15 @@ export async function tasksOf(
   return judged;
 }
 
-/** An episode that every candidate plays: the same start for all, and the same seed of the sampler. */
+/** An episode that every candidate plays from the same start and with the same sampler seed. */
 export interface PlannedEpisode {
-  /** Place of its task among the tasks. */
+  /** Index of its task among the tasks. */
   task: number;
-  /** 0 … episodes of a task - 1. */
+  /** 0 … episodes per task - 1. */
   repetition: number;
 }
 
-/** Every task once, then every task again: what is reached of it is a fair sample. */
+/** Plans every task once, then every task again, so that an interrupted evaluation is still a fair sample. */
 export function plannedEpisodes(tasks: number, perTask: number): PlannedEpisode[] {
   return Array.from({ length: tasks * perTask }, (_, index) => ({
     task: index % tasks,
@@ -78,16 +78,16 @@ export function plannedEpisodes(tasks: number, perTask: number): PlannedEpisode[
 
 export interface RequestContext {
   runId: string;
-  /** Of the candidate. */
+  /** Id of the candidate's evaluation. */
   evaluationId: string;
   checkpoint: string;
   tasks: readonly LoadedTask[];
   seed: number;
-  /** Plays tasks that name no environment. */
+  /** Environment of tasks that name none. */
   environment: string;
 }
 
-/** An episode of a candidate as it is played, with a seed of the environment that nobody trains on. */
+/** The request for a planned episode, with an environment seed that training never uses. */
 export function episodeRequest(
   { runId, evaluationId, checkpoint, tasks, seed, environment }: RequestContext,
   { task: place, repetition }: PlannedEpisode,

@@ -1,15 +1,18 @@
 import { createInterface } from 'node:readline/promises';
 
-/** Where somebody is asked. */
+/** The terminal on which questions are asked. */
 export interface Terminal {
   input: NodeJS.ReadableStream;
   output: NodeJS.WritableStream;
-  /** What Ctrl-C does: while a line is edited the terminal keeps it from the process. Default: SIGINT for this process. */
+  /**
+   * Called on Ctrl-C, which the terminal withholds from the process during line editing. Default: sends SIGINT to
+   * this process.
+   */
   interrupt?: () => void;
 }
 
 /**
- * Asks a question on a terminal; undefined where nobody is going to answer, since the input has ended (Ctrl-D). Rejects where the signal
+ * Asks a question on a terminal. Resolves to undefined when the input has ended (Ctrl-D); rejects when the signal
  * aborts.
  */
 export async function ask(
@@ -18,7 +21,7 @@ export async function ask(
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   const terminal = createInterface({ input, output });
-  // By itself a closed terminal leaves its question open for ever.
+  // readline leaves the question of a closed terminal pending forever.
   const closed = new AbortController();
   for (const event of ['close', 'error']) terminal.on(event, () => closed.abort());
   terminal.on('SIGINT', interrupt);
@@ -26,7 +29,7 @@ export async function ask(
     const ends = signal === undefined ? closed.signal : AbortSignal.any([signal, closed.signal]);
     return await terminal.question(question, { signal: ends });
   } catch (error) {
-    // What is printed next begins on a line of its own.
+    // Later output starts on a new line.
     output.write('\n');
     if (closed.signal.aborted && signal?.aborted !== true) return undefined;
     throw error;

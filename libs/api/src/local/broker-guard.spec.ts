@@ -22,7 +22,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** A process of its own that holds a broker, as a command does. */
+/** A separate process that owns a broker, as a command does. */
 async function ownBroker(kind: 'temporary' | 'kept'): Promise<{ pid: number; port: number }> {
   owner = spawn(process.execPath, [RUN_TS, OWNER, findNatsServer(), dir, kind], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -40,7 +40,7 @@ const ended = (pid: number) => eventually('the end of the broker', () => running
 test('a broker ends with a command that is killed, and a temporary folder with its password goes', async () => {
   const { pid, port } = await ownBroker('temporary');
   expect(existsSync(join(dir, 'nats/context.json'))).toBe(true);
-  // The whole group, as a terminal or an init system kills it.
+  // Kills the whole group, as a terminal or an init system does.
   process.kill(-owner!.pid!, 'SIGKILL');
   await ended(pid);
   expect(await serverName(port)).toBeUndefined();

@@ -1,11 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 
 /**
- * Reads process ids of a broker, the newest last, until the pipe closes: its other end is held by the command alone, so that it closes however
- * the command ends, SIGKILL included. Services notice that by themselves and get two seconds to leave the broker first. The process is asked
- * for its command line, since its number may be another one's by then.
+ * Reads process ids of a broker, the newest last, until the pipe closes. Only the command holds the other end, so the
+ * pipe closes however the
+ * command ends, including SIGKILL. Services notice the end themselves and get two seconds to disconnect first. The
+ * guard checks the command
+ * line of the process before it kills, because the system may have reused the process id.
  *
- * $1: the broker's configuration, $2: the file that tells its password, $3: a folder to remove, or nothing
+ * $1: the broker's configuration, $2: the file that contains its password, $3: a folder to remove, or nothing
  */
 const GUARD = `
 trap '' HUP INT TERM
@@ -24,38 +26,38 @@ if [ -n "$3" ]; then rm -rf "$3"; fi
 `;
 
 export interface Guarded {
-  /** Path of the broker's configuration, which its command line names. */
+  /** Path of the broker's configuration, which its command line contains. */
   configFile: string;
-  /** Removed at once, since it tells a password. */
+  /** Removed immediately, because it contains a password. */
   contextFile: string;
-  /** Removed at the end, where nothing in it outlives the command. */
+  /** Removed at the end, if its content does not outlive the command. */
   temporaryDir?: string | undefined;
 }
 
-/** Ends a broker whose command was killed, and removes what the command would have removed. */
+/** Stops a broker whose command was killed, and cleans up in place of the command. */
 export class BrokerGuard {
   private readonly process: ChildProcess;
 
   constructor({ configFile, contextFile, temporaryDir = '' }: Guarded) {
     this.process = spawn('sh', ['-c', GUARD, 'ui-rl-broker-guard', configFile, contextFile, temporaryDir], {
       stdio: ['pipe', 'ignore', 'ignore'],
-      // Whatever ends the command's group is to leave it alone.
+      // A signal to the command's group must not reach the guard.
       detached: true,
       cwd: '/',
     });
-    // A guard that is gone takes nothing away but its help.
+    // Without a guard, everything but the clean-up after SIGKILL still works.
     this.process.on('error', () => undefined);
     this.process.stdin!.on('error', () => undefined);
     this.process.unref();
     (this.process.stdin as unknown as { unref(): void }).unref();
   }
 
-  /** Tells which process the broker is now. */
+  /** Tells the guard the broker's current process id. */
   watch(pid: number): void {
     this.process.stdin!.write(`${pid}\n`);
   }
 
-  /** The broker has ended in order. */
+  /** The broker has stopped normally. */
   dismiss(): void {
     this.process.kill('SIGKILL');
   }

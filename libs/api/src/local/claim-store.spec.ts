@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-/** Starts a broker over the same store, and is killed when it runs. */
+/** Starts a broker over the same store; the test kills it once it runs. */
 async function startAndDie(): Promise<void> {
   const args = [findNatsServer(), join(dir, 'nats'), join(dir, 'nats.log')].map((arg) => JSON.stringify(arg));
   const script = `

@@ -5,19 +5,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DEADLINES } from '@ui-rl/retry';
 import { FolderInUseError, lockFolder } from '@ui-rl/settings';
 
-/** Of a private nats-server, beside its store. */
+/** Configuration of a private nats-server, beside its store. */
 export const CONFIGURATION = 'nats.conf';
-/** Where it writes which process it is. */
+/** File in which the server writes its process id. */
 export const PROCESS = 'nats.pid';
 
 const POLL_MS = 50;
 
 /**
- * Claims the store of a private nats-server: two servers over one store would destroy it. A server that outlived who started it, as one that
- * was killed leaves it behind, is ended. Returns how to give the store back.
+ * Claims the store of a private nats-server: two servers over one store would corrupt it. Stops a server that
+ * outlived its owner, for example
+ * after SIGKILL. Returns a function that releases the store.
  *
  * @param dir folder of the server's files
- * @throws Error that names the process which works on it
+ * @throws Error that names the process that uses the store
  */
 export async function claimStore(
   dir: string,
@@ -44,7 +45,7 @@ async function endWhatWasLeft(dir: string, onWarning: (message: string) => void)
   const name = /^server_name: (\S+)$/m.exec(left)?.[1];
   const port = Number(/^listen: "127\.0\.0\.1:(\d+)"$/m.exec(left)?.[1]);
   const pid = Number(readIfThere(join(dir, PROCESS)));
-  // The number of a process that has ended may be another one's; the server tells its name.
+  // The system may have reused the process id; the server reports its name.
   if (!(pid > 0) || name === undefined || (await serverName(port)) !== name) return;
   onWarning(`a broker that was left behind (process ${pid}) is ended`);
   process.kill(pid, 'SIGTERM');
@@ -55,7 +56,7 @@ async function endWhatWasLeft(dir: string, onWarning: (message: string) => void)
   }
 }
 
-/** Nobody may have asked yet how it ended: then it is there, and does nothing any more. */
+/** An unreaped child still has a process id but no longer runs. */
 function hasEnded(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -73,7 +74,7 @@ function readIfThere(file: string): string {
   }
 }
 
-/** Name of the nats-server that listens on a port: it tells it to whoever connects, before anybody says who they are. */
+/** Name of the nats-server that listens on a port. The server sends it to every client before authentication. */
 export function serverName(port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');

@@ -1,9 +1,9 @@
-/** Takes what is to be ended after some work, the latest first. */
+/** Registers a clean-up function; the latest runs first. */
 export type OnEnd = (cleanup: () => Promise<void>) => void;
 
 /**
- * Runs work that holds processes and files, and ends it in order: on success, on an error, and on Ctrl-C or SIGTERM, where
- * the signal given to `work` aborts. Resolves to the exit code.
+ * Runs work that holds processes and files, and cleans up on success, on an error, and on Ctrl-C or SIGTERM, when the
+ * signal given to `work` aborts. Resolves to the exit code.
  */
 export async function withCleanup(
   work: (signal: AbortSignal, onEnd: OnEnd) => Promise<number>,

@@ -8,31 +8,31 @@ import { refuseTakenPorts } from './taken-ports';
 export interface FleetOptions {
   /** Default: all. */
   services?: readonly ServiceName[];
-  /** How many of each, where it is not one; no `sampler` unless given. */
+  /** Number of processes of each service. Default: one; no `sampler`. */
   copies?: Copies;
-  /** nats-server to start when no broker is named. */
+  /** nats-server binary to start if no broker is configured. */
   natsServer: string;
-  /** The broker that `env` names is used, instead of a private one. */
+  /** Uses the broker that `env` names instead of a private one. */
   hasBroker?: boolean;
-  /** Ports to take where they are free; without, any that are. */
+  /** Preferred ports. Default: any free ports. */
   usualPorts?: { nats: number; monitor: number };
   /** Holds the broker's store and the services' logs. */
   workDir: string;
-  /** That folder goes with the fleet, also where this process is killed. */
+  /** Removes `workDir` with the fleet, even after this process is killed. */
   isTemporary?: boolean;
-  /** Environment of the services, on top of which the private broker and the monitor's port are set. */
+  /** Environment of the services; the private broker and the monitor's port override it. */
   env: Record<string, string | undefined>;
   onWarning: (message: string) => void;
 }
 
-/** A broker and services, each its own process on this machine. */
+/** A broker and services, each a separate process on this machine. */
 export class Fleet {
   private constructor(
     readonly monitorUrl: string,
     /** The private broker. */
     readonly nats: LocalNats | null,
     private readonly services: ManagedProcess[],
-    /** Where its processes listen besides the monitor, as they were told. */
+    /** Configured ports of its processes, besides the monitor's. */
     readonly ports: readonly MemberPort[],
   ) {}
 
@@ -75,13 +75,13 @@ export class Fleet {
     return new Fleet(`http://127.0.0.1:${port}`, nats, services, members.flatMap(portsOf));
   }
 
-  /** Highest resident set of each process so far, bytes. */
+  /** Peak resident set of each process so far, in bytes. */
   peakRss(): Record<string, number> {
     const all = this.nats === null ? this.services : [...this.services, this.nats.process];
     return Object.fromEntries(all.map((service) => [service.spec.name, service.peakRss]));
   }
 
-  /** Ends the services, then the broker. */
+  /** Stops the services, then the broker. */
   async stop(): Promise<void> {
     await Promise.all(this.services.map((service) => service.stop()));
     await this.nats?.stop();

@@ -40,7 +40,7 @@ function node(
   );
 }
 
-/** What anybody on the machine sees of a process. */
+/** The parts of a process that every user of the machine can see. */
 function spawned(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
 }
@@ -169,7 +169,7 @@ test('a port that another nats-server takes in the meantime is left to it', asyn
   mkdirSync(ports);
   const late = join(dir, 'late-nats-server');
   const real = findNatsServer();
-  // The first start comes too late: a rival listens already.
+  // The first start comes too late: another server already listens.
   const rival = `${real} -a 127.0.0.1 -p ${usual} --ports_file_dir ${ports} >/dev/null 2>&1 & echo $! > ${dir}/rival`;
   const waits = `until ls ${ports}/*.ports >/dev/null 2>&1; do sleep 0.05; done`;
   const lines = ['#!/bin/sh', `[ -e ${dir}/rival ] || { ${rival}; ${waits}; }`, `exec ${real} "$@"`];

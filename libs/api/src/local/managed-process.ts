@@ -8,19 +8,19 @@ export interface ProcessSpec {
   command: string;
   args: string[];
   env?: Record<string, string | undefined>;
-  /** Standard output and error are appended here. */
+  /** Standard output and error are appended to this file. */
   logFile: string;
-  /** Start it again when it ends without having been asked to. */
+  /** Restarts the process when it exits unexpectedly. */
   restart?: boolean;
   /** Called with the process id after each start. */
   onStart?: (pid: number) => void;
 }
 
 const RSS_INTERVAL_MS = 2_000;
-/** Ends in a row after which the log is shown with each of them. */
+/** Number of exits in a row after which each one shows the log. */
 const SHOW_LOG_AFTER = 3;
 
-/** The highest resident set of a process so far in bytes, or 0 where the system does not report it. */
+/** Peak resident set of a process in bytes; 0 if the system does not report it. */
 function peakRssBytes(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -30,24 +30,24 @@ function peakRssBytes(pid: number): number {
   }
 }
 
-/** Ends a child and whatever it started and left behind. */
+/** Kills a child and every process that it left behind. */
 function killGroup(child: ChildProcess): void {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // The whole group has ended by itself.
+    // The whole group has already exited.
   }
 }
 
-/** A child process with a log file, restarts, peak memory and an orderly end. */
+/** A child process with a log file, restarts, peak memory and graceful shutdown. */
 export class ManagedProcess {
   private child: ChildProcess | null = null;
   private stopping = false;
-  /** Ends in a row, none of them after a steady life. */
+  /** Exits in a row without a stable period in between. */
   private failures = 0;
   private startedAt = 0;
   private timer: NodeJS.Timeout | null = null;
-  /** Highest resident set of any incarnation, bytes. */
+  /** Peak resident set over all restarts, in bytes. */
   peakRss = 0;
 
   constructor(
@@ -59,11 +59,12 @@ export class ManagedProcess {
   start(): void {
     mkdirSync(dirname(this.spec.logFile), { recursive: true });
     const log = openSync(this.spec.logFile, 'a');
-    // The channel lets the child notice that its parent is gone, however the parent ended.
+    // The channel lets the child notice when its parent is gone, however the parent ended.
     const child = spawn(this.spec.command, this.spec.args, {
       stdio: ['ignore', log, log, 'ipc'],
       env: this.spec.env,
-      // A group of its own: Ctrl-C on the terminal reaches this process alone, which then ends the children in order.
+      // In a separate group, so that Ctrl-C on the terminal reaches only this process, which then stops the children
+      // in order.
       detached: true,
     });
     closeSync(log);
@@ -111,7 +112,7 @@ export class ManagedProcess {
     return readFileSync(this.spec.logFile, 'utf8').trimEnd().split('\n').slice(-15).join('\n');
   }
 
-  /** SIGTERM, then SIGKILL when it has not ended in time. */
+  /** Sends SIGTERM, then SIGKILL if the process has not exited in time. */
   async stop(): Promise<void> {
     this.stopping = true;
     if (this.timer) clearInterval(this.timer);

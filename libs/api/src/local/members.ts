@@ -10,30 +10,36 @@ export const SERVICES = [
 
 export type ServiceName = (typeof SERVICES)[number];
 
-/** How many processes of a service, which share the episodes, the sessions or the samples of a run. */
+/** Number of processes per service; they share the episodes, sessions or samples of a run. */
 export type Copies = Partial<Record<'actor' | 'env' | 'sampler', number>>;
 
-/** Where nothing else is said: learners sample by themselves. */
+/** Default: learners sample themselves. */
 const USUAL: Required<Copies> = { actor: 1, env: 1, sampler: 0 };
 
 type Environment = Record<string, string | undefined>;
 
 /** A process of a fleet. */
 export interface Member {
-  /** `actor`, or `actor-1`, `actor-2` … where there are several. */
+  /** `actor`, or `actor-1`, `actor-2` … if there are several. */
   name: string;
   service: ServiceName;
   env: Environment;
 }
 
-/** Where such a service listens for outsiders, if it is told to: the second of its processes takes the port above, and so on. */
+/**
+ * Prefix of the port variable of services that accept outside connections. The second process of a service takes the
+ * next port, and so on.
+ */
 const OWN_PORT: Readonly<Partial<Record<ServiceName, 'AGENTS' | 'ENVIRONMENTS' | 'POLICY'>>> = {
   actor: 'AGENTS',
   env: 'ENVIRONMENTS',
   learner: 'POLICY',
 };
 
-/** The processes of a fleet. Each has a port of its own for its health: the first one that of HEALTH_PORT, the next one the port above … */
+/**
+ * The processes of a fleet. Each has its own health port: the first takes HEALTH_PORT, the next one takes the port
+ * above, and so on.
+ */
 export function fleetMembers(services: readonly ServiceName[], copies: Copies, env: Environment): Member[] {
   const members = services.flatMap((service) => membersOf(service, copies, env));
   const first = Number(env.HEALTH_PORT ?? 0);
@@ -44,7 +50,7 @@ export function fleetMembers(services: readonly ServiceName[], copies: Copies, e
   }));
 }
 
-/** A port that a process of a fleet is told to listen on. */
+/** A port that a process of a fleet is configured to listen on. */
 export interface MemberPort {
   member: string;
   variable: string;
@@ -52,7 +58,7 @@ export interface MemberPort {
   port: number;
 }
 
-/** Those that have to be free: not the ones that may be any. */
+/** The configured ports that have to be free; excludes port 0, which takes any. */
 export function portsOf({ name, service, env }: Member): MemberPort[] {
   const own = OWN_PORT[service];
   return (own === undefined ? ['HEALTH'] : ['HEALTH', own])
@@ -65,7 +71,6 @@ export function portsOf({ name, service, env }: Member): MemberPort[] {
     .filter(({ port }) => port > 0);
 }
 
-/** The processes of a service. */
 function membersOf(service: ServiceName, copies: Copies, env: Environment): Member[] {
   const count = isCopied(service) ? (copies[service] ?? USUAL[service]) : 1;
   return Array.from({ length: count }, (_, index) => ({

@@ -15,7 +15,7 @@ import { claimStore, CONFIGURATION, PROCESS, serverName } from './claim-store';
 import { jetstreamStore } from './jetstream-store';
 import { ManagedProcess } from './managed-process';
 
-/** A port nobody listens on at this moment: the usual one where it is free. */
+/** A port that is currently free; the preferred one if possible. */
 export async function freePort(usual = 0): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -27,39 +27,40 @@ export async function freePort(usual = 0): Promise<number> {
   });
 }
 
-/** Screenshots travel in requests: a history of a few full-screen PNGs must fit. */
+/** Requests carry screenshots: a history of a few full-screen PNGs must fit. */
 const MAX_PAYLOAD_BYTES = 32 * 1024 * 1024;
 
 const OPENS_WITHIN_MS = 15_000;
 
 const USER = 'ui-rl';
 
-/** A private nats-server, and how to reach it. */
+/** A private nats-server and its connection details. */
 export interface LocalNats {
   /** Without the credential. */
   url: string;
-  /** What to connect with. */
+  /** Connection options for clients. */
   connection: { servers: string[]; user: string; password: string };
-  /** Address and credential as a file of mode 0600, for `NATS_CONTEXT` and for `nats --context`. */
+  /** File of mode 0600 with address and credential, for `NATS_CONTEXT` and `nats --context`. */
   contextFile: string;
-  /** What programs that are to reach it have to be told by their environment, and not to be told. */
+  /** Environment for programs that connect to it; undefined removes a variable. */
   env: Readonly<Record<string, string | undefined>>;
   process: ManagedProcess;
-  /** Ends it, and takes the context file away. */
+  /** Stops the server and removes the context file. */
   stop(): Promise<void>;
 }
 
 export interface LocalNatsOptions {
-  /** Taken where it is free; else any port that is. */
+  /** Preferred port. Default: any free port. */
   usualPort?: number | undefined;
-  /** Folder that goes with the server where this process is killed. */
+  /** Folder to remove if this process is killed. */
   temporaryDir?: string | undefined;
 }
 
 /**
- * A private nats-server on loopback. Its configuration, its JetStream store and the generated password that it requires are kept in
- * `dir`. It ends with this process, also where that is killed.
- * @throws Error where another process has a server over that store, or the server does not start
+ * Starts a private nats-server on loopback. `dir` holds its configuration, its JetStream store and the generated
+ * password that it requires.
+ * It stops with this process, even if this process is killed.
+ * @throws Error if another process runs a server over that store, or if the server does not start
  */
 export async function startLocalNats(
   binary: string,
@@ -100,7 +101,7 @@ async function launchOver(
   end: () => Promise<void>,
 ): Promise<LocalNats> {
   const { dir } = where;
-  // The same at every start, so that who is connected finds back to a broker that is started again.
+  // The same at every start, so that clients can reconnect to a restarted broker.
   const credential: Credential = { user: USER, password: keptSecret(join(dir, 'password')) };
   const launch = { ...where, credential };
   let port = await freePort(usualPort);
@@ -132,7 +133,7 @@ interface Launch extends Omit<Claimed, 'contextFile' | 'usualPort'> {
   credential: Credential;
 }
 
-/** The process, once it listens; nothing where another nats-server has taken the port since it was found to be free. */
+/** Resolves to the process once it listens; undefined if another nats-server has taken the port meanwhile. */
 async function launchAt(
   port: number,
   { binary, dir, logFile, onWarning, guard, credential }: Launch,
@@ -163,7 +164,7 @@ async function launchAt(
   );
 }
 
-/** What the environment says of other brokers, and must not be told to a private one. */
+/** Removes variables that point to other brokers from the environment of programs that use a private one. */
 const NO_OTHER_BROKER = Object.fromEntries(
   Object.keys(ENVIRONMENT_VARIABLES)
     .filter((name) => /^NATS_(?!SERVER_BIN)/.test(name))

@@ -20,7 +20,7 @@ test('the folder of runs is made, and nothing stays in it', async () => {
   expect(readdirSync(runs)).toEqual([]);
 });
 
-// Modes do not keep root from writing; a file in the way keeps everybody.
+// File modes do not stop root from writing; a file in place of a folder stops every user.
 test.each(['a-file/runs', 'a-file/deep/runs', 'a-file'])(
   'a folder that cannot be written to, %s, is named, and what to set',
   async (name) => {

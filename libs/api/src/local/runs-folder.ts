@@ -4,9 +4,9 @@ import { describeError } from '@ui-rl/retry';
 import { assertWritable } from './writable-folder';
 
 /**
- * Makes the folder of all runs, where services that are started keep theirs.
+ * Creates the folder of all runs, in which the started services store theirs.
  *
- * @throws Error where it cannot be written to, before anything is started
+ * @throws Error if the folder is not writable, before any service starts
  */
 export async function makeRunsFolder(runsDir: string): Promise<void> {
   try {
@@ -19,10 +19,10 @@ export async function makeRunsFolder(runsDir: string): Promise<void> {
   }
 }
 
-/** Makes a folder and writes into it; modes alone do not tell whether one can. */
+/** Creates a folder and writes to it: file modes alone do not show whether that works. */
 export async function probeFolder(folder: string): Promise<void> {
   const probe = join(folder, `.ui-rl-probe-${process.pid}`);
-  // On a read-only file system mkdir says that there is no such folder.
+  // On a read-only file system, mkdir reports a missing folder instead.
   await assertWritable(folder);
   await mkdir(folder, { recursive: true });
   await writeFile(probe, 'can be removed');

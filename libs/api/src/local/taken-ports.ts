@@ -2,9 +2,9 @@ import { createServer } from 'node:net';
 import { portsOf, type Member, type MemberPort } from './members';
 
 /**
- * Services whose port is taken would end and be started again for ever.
+ * Rejects ports in use: a service whose port is taken would exit and restart forever.
  *
- * @throws Error that names the variable, the port and who wants it
+ * @throws Error that names the variable, the port and the process that needs it
  */
 export async function refuseTakenPorts(members: readonly Member[]): Promise<void> {
   const wanted = members.flatMap(portsOf);
@@ -32,7 +32,7 @@ function inWords({ variable, port, member }: MemberPort): string {
   return `${variable} gives port ${port} to the ${member} service`;
 }
 
-/** What is in the way; undefined where nothing is. */
+/** The error that prevents listening; undefined if the port is free. */
 function tryListening(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

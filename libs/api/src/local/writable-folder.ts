@@ -3,9 +3,9 @@ import { access, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 /**
- * Looks whether a folder can be written to, or made, and changes nothing.
+ * Checks that a folder is writable or can be created. Changes nothing.
  *
- * @throws Error of the system, or one that names the file in its way
+ * @throws the system's Error, or one that names the file in the way
  */
 export async function assertWritable(folder: string): Promise<void> {
   let there = resolve(folder);

@@ -17,7 +17,7 @@ const REST = { tasks: 'demo_training', training: { max_steps: 1 } };
 const load = (name: string, more: RunFileOptions = {}, model: object = {}) =>
   loadForModel({ options: { ...REST, ...more, model: { name, ...model } } });
 
-/** A folder with the shape of a family, whose tokenizer knows calls of tools where it is said to. */
+/** A folder with the shape of a family, whose tokenizer optionally has tool-call tokens. */
 function modelFolder(name: string, modelType: string, hasToolCalls: boolean): string {
   const dir = join(folder, name);
   mkdirSync(dir, { recursive: true });

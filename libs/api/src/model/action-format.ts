@@ -13,25 +13,26 @@ import {
   type RunFileSource,
 } from '@ui-rl/settings';
 
-/** The tokens that Qwen's models were trained to begin a call of a tool with. */
+/** The token with which Qwen's models were trained to begin a tool call. */
 const TOOL_CALL = '"<tool_call>"';
 
 export interface LoadedForModel extends LoadedRunFile {
-  /** What the model is asked in where nobody says, and how that is known; undefined where nothing is known of it. */
+  /** The action format that the model was trained on, and the evidence for it; undefined if unknown. */
   usualFormat: UsualFormat | undefined;
 }
 
 export interface UsualFormat {
   format: ComponentChoice;
-  /** `its name`, `its family qwen3_vl and its tokens`. */
+  /** The evidence: `its name`, `its family qwen3_vl and its tokens`. */
   knownBy: string;
 }
 
 /**
- * Reads a run file, in which `model.action_format` is that of the model where it is not given. What models outside of the hub were trained on is
- * told by their files, as far as they are on this machine: nothing is fetched.
+ * Reads a run file and fills in `model.action_format` for the model if it is missing. For models outside the hub, it
+ * inspects the model's
+ * files on this machine; it fetches nothing.
  *
- * @param modelOf the model that plays, where that is another one than `model.name`; undefined where it is not known
+ * @param modelOf the model that plays, if it differs from `model.name`; undefined if unknown
  */
 export async function loadForModel(
   source: RunFileSource,
@@ -52,13 +53,16 @@ export async function loadForModel(
 }
 
 interface KnownHere {
-  /** Folders by name. */
+  /** Model folders by name. */
   models: Readonly<Record<string, string>>;
   workingDir: string | undefined;
   onPhone: boolean;
 }
 
-/** What a model was trained to answer in; undefined where that is not known: the shipped one, and all that are told how. */
+/**
+ * The action format that a model was trained on. Undefined if unknown, as for the bundled model, or if the prompt
+ * explains the format.
+ */
 export async function usualFormatOf(
   name: string,
   { models, workingDir = process.cwd(), onPhone }: KnownHere,
@@ -74,7 +78,9 @@ export async function usualFormatOf(
   return { format: { ...byFamily }, knownBy: `its family ${modelType} and its tokens` };
 }
 
-/** How a run's dialect came about, for people: `qwen_computer_use, relative_1000 (the model's, by its name)`. */
+/**
+ * Describes the action format of a run and its origin: `qwen_computer_use, relative_1000 (the model's, by its name)`.
+ */
 export function actionFormatText({ model }: RunFile, usual: UsualFormat | undefined): string {
   const { name, ...options } = model.action_format;
   const said = [name, ...Object.values(options).map(String)].join(', ');
@@ -85,18 +91,18 @@ export function actionFormatText({ model }: RunFile, usual: UsualFormat | undefi
     : `${said} (the model was trained on ${format.name}, by ${knownBy})`;
 }
 
-/** Undefined where there is no model. */
+/** Undefined if the folder has no model. */
 async function modelTypeIn(folder: string): Promise<string | undefined> {
   try {
     const config = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8')) as unknown;
     return isRecord(config) && typeof config.model_type === 'string' ? config.model_type : undefined;
   } catch {
-    // Whoever opens the model says what is wrong with it.
+    // The code that opens the model reports the fault.
     return undefined;
   }
 }
 
-/** The shape of a network says nothing of its training: the shipped model has that of Qwen3-VL, too. */
+/** The architecture alone does not show the training: the bundled model has that of Qwen3-VL, too. */
 async function callsTools(folder: string): Promise<boolean> {
   const text = await readFile(join(folder, 'tokenizer.json'), 'utf8').catch(() => '');
   return text.includes(TOOL_CALL);

@@ -7,7 +7,9 @@ const ROLES: readonly string[] = ['system', 'user', 'assistant', 'tool'] satisfi
 
 /**
  * Reads `{"messages":[{"role","content"}]}`: content is a text or a list of `{"type":"text","text"}` and
- * `{"type":"image","path"}`; paths count from the file's folder. Throws an error that names the place in the file.
+ * `{"type":"image","path"}`. Paths are relative to the file's folder.
+ *
+ * @throws an error that names the place in the file
  */
 export async function readConversation(file: string): Promise<Conversation> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {

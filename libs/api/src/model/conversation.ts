@@ -8,26 +8,29 @@ import {
 } from '@ui-rl/actions';
 import type { ChatMessage, ContentPart } from '@ui-rl/models';
 
-/** A conversation with its images as encoded, in order of appearance. */
+/** A conversation with its encoded images, in order of appearance. */
 export interface Conversation {
   messages: ChatMessage[];
   /** PNG or JPEG. */
   images: Uint8Array[];
-  /** Where it comes from, for error messages. */
+  /** Where the conversation comes from, for error messages. */
   source?: string;
 }
 
-/** A screen, and what is to be done there. */
+/** A screen and the goal to reach there. */
 export interface Screen {
   /** PNG. */
   screenshot: Uint8Array;
-  /** In words, as a task's description. */
+  /** The goal in words, as in a task's description. */
   goal: string;
-  /** `full` (default) explains the actions; `compact` gives only the goal, for models trained on it, as the shipped one. */
+  /**
+   * `full` (default) explains the actions; `compact` contains only the goal, for models trained on it, such as the
+   * bundled one.
+   */
   prompt?: PromptStyle;
 }
 
-/** The conversation of the first turn of an episode of one turn, as rollouts put it to the policy. */
+/** The conversation of the first turn of a one-turn episode, as rollouts send it to the policy. */
 export function conversationOf(screen: Screen, dialect: Dialect, sizes: ScreenSizes): Conversation {
   const style = screen.prompt ?? 'full';
   const text = turnText(style, { goal: screen.goal, turn: 1, maxTurns: 1 });

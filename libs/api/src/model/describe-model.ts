@@ -14,20 +14,20 @@ import {
 } from '@ui-rl/models';
 import { modelFolder, type FetchOptions } from './model-folder';
 
-/** What a run is asked to hold, for the estimate of its memory. */
+/** Dimensions of a run, for the estimate of its memory. */
 export interface RunSize {
   /** Rank of the adapters. */
   rank: number;
   /** Sequences generated at once. */
   rows: number;
-  /** Tokens of a sequence, prompt and answer. */
+  /** Tokens of a sequence, prompt and answer together. */
   sequence: number;
 }
 
-/** Weights as they lie on the disk. */
+/** Weights as stored on disk. */
 export interface StoredWeights {
   bytes: number;
-  /** Parameters by the type they are stored in. */
+  /** Number of parameters by stored type. */
   dtypes: Record<string, number>;
 }
 
@@ -45,20 +45,20 @@ export interface ModelDescription {
   model_type: string;
   family: string;
   parameters: { text: number; vision: number; total: number };
-  /** Null where only configuration and tokenizer are there. */
+  /** Null if the folder has configuration and tokenizer only. */
   weights: StoredWeights | null;
   adapters: AdapterSize[];
-  /** Bytes, for a run that trains an adapter of all linear layers of the decoder. */
+  /** In bytes, for a run that trains an adapter of all linear layers of the decoder. */
   memory: MemoryEstimate;
 }
 
-/** Of a number of a published model: bf16 or fp16. */
+/** Bytes of a parameter of a published model: bf16 or fp16. */
 const HALF_BYTES = 2;
 const TARGETS = ['attention', 'mlp', 'attention+mlp', 'all-linear'] as const;
 
 /**
- * What a model holds that is named by folder or by name; its weights are not fetched. A well-known model can be described
- * where the hub cannot be asked.
+ * Describes a model by folder or name, without fetching its weights. Describes a well-known model even if the hub
+ * cannot be reached.
  */
 export async function describeNamedModel(
   model: string,
@@ -75,14 +75,14 @@ export async function describeNamedModel(
   return dir === undefined ? describeShape(familyOf(config, model), size) : describeModel(dir, size);
 }
 
-/** What a model folder holds, what adapters for it have, and what a run with it needs. */
+/** Describes a model folder: its parameters, the size of adapters for it, and the memory of a run. */
 export async function describeModel(dir: string, size: RunSize): Promise<ModelDescription> {
   const family = await loadFamily(dir);
   const weights = await storedWeights(dir, family);
   return { ...describeShape(family, size, weights), dir };
 }
 
-/** The same of a model that is known by its configuration only. */
+/** Like `describeModel`, for a model that is known only by its configuration. */
 export function describeShape(
   family: Family,
   { rank, rows, sequence }: RunSize,
@@ -116,7 +116,7 @@ function adapterSize(family: Family, config: LoraConfig): AdapterSize {
   return { targets: String(targets), vision, parameters, layers: plan.modules.length };
 }
 
-/** Of the weights, the vision part are those that lie in a module with linear layers of the vision part. */
+/** Weights count as vision parameters if their module has linear layers of the vision part. */
 export function countParameters(family: Family): ModelDescription['parameters'] {
   const top = (name: string): string => name.split('.').slice(0, 2).join('.');
   const vision = new Set(

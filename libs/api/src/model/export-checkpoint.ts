@@ -19,9 +19,9 @@ export const EXPORT_DTYPES = {
 export interface ExportOptions {
   /** Address or folder of a run's checkpoint, or folder of any PEFT adapter. */
   checkpoint: string;
-  /** Folder to write to; must be empty or not exist. */
+  /** Folder to write to; must be empty or missing. */
   out: string;
-  /** Model the adapter belongs to; without it the one it was trained on. */
+  /** Model to combine with the adapter. Default: the one it was trained on. */
   model?: string;
   /** Write the whole model with the adapter merged in. */
   merge?: boolean;
@@ -31,14 +31,14 @@ export interface ExportOptions {
   onProgress: (line: string) => void;
 }
 
-/** What an export wrote, and where: a whole model as it was trained, one with its adapter merged in, or an adapter. */
+/** The kind and folder of an export: a whole model as trained, a model with its adapter merged in, or an adapter. */
 export type Exported = { dir: string } & ({ kind: 'model' | 'merged' } | { kind: 'adapter'; base: string });
 
 const ADAPTER_FILES = [ADAPTER_CONFIG, 'adapter_model.safetensors'];
-/** What only a training that goes on needs. */
+/** Files that only a resumed training needs. */
 const TRAINING_FILES = new Set(['optimizer.safetensors', 'engine.json', 'state.json', 'manifest.json']);
 
-/** Writes a checkpoint for other programs: a PEFT adapter, or a whole model (transformers, vLLM). */
+/** Exports a checkpoint for other programs: a PEFT adapter, or a whole model (transformers, vLLM). */
 export async function exportCheckpoint(options: ExportOptions): Promise<Exported> {
   const { checkpoint, out, model, merge, dtype, ...fetch } = options;
   const dir = resolve(out);

@@ -25,7 +25,7 @@ function edit(file: string, change: (json: Record<string, unknown>) => void): vo
   writeFileSync(join(dir, file), JSON.stringify(json));
 }
 
-/** Scores of the conversation that the reference was asked about. */
+/** Scores of the conversation that the reference scored. */
 async function scoresOf({ messages, images, response }: Golden, name: string): Promise<Scores> {
   const model = await VisionLanguageModel.load(dir, { device: 'cpu', rows: 1, maxSequence: 512 });
   try {
@@ -74,7 +74,7 @@ test('a special token that the model writes itself is one in its answers, and ch
     const sampling = { maxTokens: 64, temperature: 1, topP: 1, seed: 0 };
     const demonstrated = await model.answered({ ...request, ...sampling }, answer);
     expect(demonstrated.tokenIds.filter((id) => id === box)).toHaveLength(1);
-    // Sampled at a high temperature, so that each token comes up.
+    // Sampled at a high temperature, so that each token occurs.
     const sampled = await Promise.all(
       Array.from({ length: 16 }, (_, seed) =>
         model.generate({ messages, images: [] }, { maxTokens: 64, temperature: 50, seed }),

@@ -17,7 +17,7 @@ interface Golden {
 
 const fixtures = join(__dirname, '../../../../test/golden/fixtures');
 
-/** What one model of each kind is asked; variants of its family are compared with the reference beside the models. */
+/** Input for one model of each kind; variants of its family are compared with the reference beside the models. */
 describe.each([
   'qwen2-vl-a',
   'qwen2-vl-b',
@@ -65,12 +65,13 @@ describe.each([
     expect(Math.max(...gaps)).toBeLessThan(1e-4);
     const last = scores.assistant_mask.slice(expected.prompt_ids.length, sampled.length);
     expect(last).toEqual(expected.response_ids.map(() => 1));
-    // What the template writes behind the answer was not sampled.
+    // The tokens that the template writes behind the answer were not sampled.
     expect(scores.assistant_mask.slice(sampled.length)).not.toContain(1);
     const before = scores.token_ids.filter((_, place) => {
       return place < expected.prompt_ids.length && scores.assistant_mask[place] === 1;
     });
-    // LLaVA-OneVision's template writes a space more before an answer than at the end of a prompt, Qwen3.5's leaves out thoughts.
+    // LLaVA-OneVision's template writes one more space before an answer than at the end of a prompt; Qwen3.5's omits
+    // thoughts.
     expect(before.length > 2).toBe(!/^(llava-onevision|qwen3-5)/.test(name));
     const { '<|image_pad|>': imageToken = expected.special_ids['<image>'] } = expected.special_ids;
     const placeholders = sampled.filter((id) => id === imageToken);

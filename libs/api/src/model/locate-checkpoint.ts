@@ -4,8 +4,8 @@ import { connectCommand } from '../run/command-bus';
 import type { FetchOptions } from './model-folder';
 
 /**
- * Folder of a checkpoint by its address: one of a run on this machine (`UIRL_RUNS_DIR`), else a download from the broker that the
- * environment names. Where it names none, a checkpoint of this machine is taken without asking.
+ * Folder of a checkpoint by its address: from a run on this machine (`UIRL_RUNS_DIR`), else downloaded from the
+ * broker that the environment names. If it names none, a local checkpoint is used without connecting to a broker.
  */
 export async function locateCheckpoint(
   name: string,

@@ -6,11 +6,11 @@ import { parseHubName, pinnedName } from '@ui-rl/models';
 import { locateCheckpoint } from './locate-checkpoint';
 import { modelFolder, type FetchOptions } from './model-folder';
 
-/** Which model, and which weights over it. */
+/** A model and the weights to apply to it. */
 export interface ModelChoice {
   /**
-   * Hugging Face folder, name on the hub, or name of `UIRL_MODELS`. Where a checkpoint or adapter is named, the default is the
-   * model it was trained over.
+   * Hugging Face folder, name on the hub, or name in `UIRL_MODELS`. Default with a checkpoint or adapter: the model
+   * it was trained on.
    */
   model?: string;
   /** Folder of a LoRA adapter in PEFT format. */
@@ -22,13 +22,15 @@ export interface ModelChoice {
 /** Folders on this machine. */
 export interface ChosenModel {
   modelDir: string;
-  /** Of an adapter over the model. */
+  /** Adapter for the model. */
   adapterDir?: string;
 }
 
 export const ADAPTER_CONFIG = 'adapter_config.json';
 
-/** Brings what was chosen to this machine. Throws an error that says what to name where something is missing. */
+/**
+ * Fetches the chosen model to this machine. @throws an error that says which option to set if something is missing
+ */
 export async function chooseModel(choice: ModelChoice, fetch: FetchOptions): Promise<ChosenModel> {
   const { model, adapter, checkpoint } = choice;
   if (adapter !== undefined && checkpoint !== undefined) {
@@ -49,7 +51,7 @@ export async function chooseModel(choice: ModelChoice, fetch: FetchOptions): Pro
   throw new Error(`${weightsDir} holds a whole model, but the model ${model} is named, too: leave that out`);
 }
 
-/** Folder of an adapter or checkpoint that is named by address or folder. */
+/** Folder of an adapter or checkpoint, named by address or folder. */
 export async function weightsFolder(name: string, fetch: FetchOptions): Promise<string> {
   if (parseCheckpointName(name) !== undefined) return locateCheckpoint(name, fetch);
   if (name.startsWith('uirl://')) {
@@ -58,7 +60,7 @@ export async function weightsFolder(name: string, fetch: FetchOptions): Promise<
   return resolve(name);
 }
 
-/** Whether a folder of weights is an adapter (else a whole model). Throws where it is neither. */
+/** Whether a folder of weights holds an adapter rather than a whole model. @throws if it holds neither */
 export async function holdsAdapter(dir: string): Promise<boolean> {
   const files = await readdir(dir).catch((cause: unknown) => {
     throw new Error(`${dir}: no such checkpoint folder`, { cause });
@@ -70,7 +72,7 @@ export async function holdsAdapter(dir: string): Promise<boolean> {
   );
 }
 
-/** The folder of the model an adapter was made for: the one given, else what its checkpoint or configuration says. */
+/** Folder of the adapter's base model: the given one, else the one that its checkpoint or configuration names. */
 export async function baseModelFolder(
   adapterDir: string,
   model: string | undefined,
@@ -94,11 +96,11 @@ export async function baseModelFolder(
 
 interface NamedBase {
   name: string;
-  /** The file that says so. */
+  /** File that names the base model. */
   where: string;
 }
 
-/** What a learner wrote beside the adapter. */
+/** The base model in the learner's state file beside the adapter. */
 async function stateModel(adapterDir: string): Promise<NamedBase | undefined> {
   const where = join(adapterDir, 'state.json');
   const text = await readFile(where, 'utf8').catch(() => undefined);
@@ -106,7 +108,7 @@ async function stateModel(adapterDir: string): Promise<NamedBase | undefined> {
   return model === undefined ? undefined : { name: pinnedName(model.name, model.commit), where };
 }
 
-/** What PEFT's configuration says. */
+/** The base model in PEFT's configuration. */
 async function configuredModel(adapterDir: string): Promise<NamedBase> {
   const where = join(adapterDir, ADAPTER_CONFIG);
   const { base_model_name_or_path: name, revision } = JSON.parse(await readFile(where, 'utf8')) as {

@@ -5,11 +5,11 @@ export interface FetchOptions {
   /** False fetches configuration and tokenizer only. */
   weights?: boolean;
   signal?: AbortSignal;
-  /** Called with lines about what is fetched. */
+  /** Called with a line for each download. */
   onProgress: (line: string) => void;
 }
 
-/** The folder of a model that is named by folder or by name; one of the hub is fetched where the cache lacks it. */
+/** Folder of a model that is named by folder or name. Fetches a model of the hub if it is not cached. */
 export async function modelFolder(
   name: string,
   { weights, signal, onProgress }: FetchOptions,

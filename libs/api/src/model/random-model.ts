@@ -19,9 +19,9 @@ export const RANDOM_DTYPES = { fp32: 'F32', bf16: 'BF16', fp16: 'F16' } as const
 >;
 
 interface RandomShapeOptions {
-  /** What to take the shape of: Hugging Face folder, config.json, well-known model, or name on the hub. */
+  /** Where the shape comes from: Hugging Face folder, config.json, well-known model, or name on the hub. */
   like?: string;
-  /** Family it must be of; without `like` its smallest well-known shape is taken. */
+  /** Required family. Without `like`, its smallest well-known shape is used. */
   family?: string;
 }
 
@@ -30,7 +30,7 @@ export interface RandomOptions
   dtype: keyof typeof RANDOM_DTYPES;
 }
 
-/** Writes a model of a given shape with random weights: to measure speed and memory, to test. */
+/** Writes a model of a given shape with random weights, for tests and measurements of speed and memory. */
 export async function randomModel(
   { like, family, dtype, ...options }: RandomOptions,
   fetch: Omit<FetchOptions, 'weights'>,
@@ -38,14 +38,14 @@ export async function randomModel(
   return writeRandomModel({
     ...(await shapeOf({ like, family }, fetch)),
     ...options,
-    // It is extended where the model that is imitated brings none.
+    // The bundled tokenizer is extended if the imitated model has none.
     tokenizerFrom: readCliSettings().models.small,
     dtype: RANDOM_DTYPES[dtype],
     signal: fetch.signal,
   });
 }
 
-/** A shape, and the folder it comes from, where it does. */
+/** A model shape, and the folder that it comes from, if any. */
 interface Shape {
   config: Record<string, unknown>;
   source: string;
@@ -64,7 +64,7 @@ async function shapeOf({ like, family }: RandomShapeOptions, fetch: FetchOptions
   return shape;
 }
 
-/** A folder, a file, a well-known model, or one of the hub with its tokenizer. */
+/** Reads the shape of a folder, a file, a well-known model, or a hub model with its tokenizer. */
 async function shapeLike(like: string, fetch: FetchOptions): Promise<Shape> {
   const path = resolve(like);
   const found = await stat(path).catch(() => undefined);

@@ -1,14 +1,14 @@
 import { familyOf, knownConfig, knownModels, supportedModelTypes } from '@ui-rl/models';
 
-/** A family that can be loaded. */
+/** A model family that can be loaded. */
 export interface SupportedFamily {
   model_type: string;
   family: string | null;
-  /** Well-known models of it. */
+  /** Its well-known models. */
   models: string[];
 }
 
-/** Every kind of model that can be loaded, with well-known models of it. */
+/** All families that can be loaded, with their well-known models. */
 export function supportedFamilies(): SupportedFamily[] {
   const known = knownModels().map((id) => ({ id, family: familyOf(knownConfig(id), id) }));
   return supportedModelTypes().map((type) => {

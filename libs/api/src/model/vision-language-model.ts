@@ -21,29 +21,31 @@ import { deviceFor, type EngineChoice } from './engine-choice';
 import { chooseModel, type ModelChoice } from './model-choice';
 
 export interface LoadOptions extends Omit<ModelChoice, 'model'>, Partial<EngineChoice> {
-  /** Longest sequence, prompt and answer together, in tokens; default 4,096, or what the first question needs. */
+  /**
+   * Longest sequence, prompt and answer together, in tokens. Default: 4,096, or more if the first question needs it.
+   */
   maxSequence?: number;
-  /** Questions that are answered at the same time; more wait. Default 4. */
+  /** Number of questions to answer at the same time; others wait. Default 4. */
   rows?: number;
-  /** Ends downloads. */
+  /** Aborts downloads. */
   signal?: AbortSignal;
-  /** Called with lines about what takes long. */
+  /** Called with a line before each slow operation. */
   onProgress?: (line: string) => void;
 }
 
 export interface SampleOptions {
   /** Default 256. */
   maxTokens?: number;
-  /** 0, the default, always takes the likeliest token. */
+  /** 0, the default, always takes the most likely token. */
   temperature?: number;
   topP?: number;
   /** The same seed gives the same answer. */
   seed?: number;
 }
 
-/** An answer as it was sampled. */
+/** A sampled answer. */
 export interface Answer {
-  /** End-of-turn token included, where there is one. */
+  /** Includes the end-of-turn token, if any. */
   token_ids: number[];
   /** Under softmax(logits / temperature), at temperature 1 for greedy decoding. */
   logprobs: number[];
@@ -52,22 +54,22 @@ export interface Answer {
   prompt_token_ids: number[];
 }
 
-/** An answer, and what it means. */
+/** An answer with the actions that it contains. */
 export interface Prediction extends Answer {
-  /** In pixels of the screenshot; none where the answer cannot be read. */
+  /** In pixels of the screenshot; empty if the answer cannot be parsed. */
   actions: Action[];
-  /** What is wrong with an answer that cannot be read. */
+  /** Why the answer cannot be parsed. */
   parse_error?: string;
 }
 
-/** What a model says of a conversation, token by token. */
+/** Log-probabilities of a conversation, token by token. */
 export interface Scores {
   token_ids: number[];
-  /** 1 for the tokens of assistant messages, end-of-turn token included. */
+  /** 1 for the tokens of assistant messages, including the end-of-turn token. */
   assistant_mask: number[];
-  /** Log-probability of each token given all before it; null for the first. */
+  /** Log-probability of each token given all previous ones; null for the first. */
   logprobs: (number | null)[];
-  /** Tokens of each image, in order. */
+  /** Number of tokens of each image, in order. */
   image_tokens: number[];
 }
 
@@ -76,8 +78,8 @@ const ROWS = 4;
 const MODEL = 'policy';
 
 /**
- * A vision-language model on this machine, with or without an adapter: it answers and scores, and learns nothing. Of episodes it is
- * the policy; what is asked at the same time is answered together.
+ * A vision-language model on this machine, with or without an adapter, for inference only. It can play episodes as a
+ * policy; concurrent questions are answered as one batch.
  */
 export class VisionLanguageModel implements Policy {
   private engine: Promise<LocalEngine> | undefined;
@@ -90,9 +92,10 @@ export class VisionLanguageModel implements Policy {
   ) {}
 
   /**
-   * Brings the model to this machine and reads it.
-   * @param model Hugging Face folder, `organisation/name[@revision]` on the hub, or a name of `UIRL_MODELS`, `small` among them;
-   *   may be undefined where a checkpoint or adapter says it
+   * Fetches the model to this machine and loads it.
+   * @param model Hugging Face folder, `organisation/name[@revision]` on the hub, or a name in `UIRL_MODELS`,
+   *   including `small`;
+   *   may be undefined if a checkpoint or adapter names it
    */
   static async load(model: string | undefined, options: LoadOptions = {}): Promise<VisionLanguageModel> {
     const { adapter, checkpoint, signal, dtype = 'auto', onProgress = () => undefined } = options;
@@ -103,7 +106,7 @@ export class VisionLanguageModel implements Policy {
     return new VisionLanguageModel(folder, chosen.adapterDir, { ...options, onProgress });
   }
 
-  /** The next actions on a screen, or the answer to a conversation and the actions in it. */
+  /** Predicts the next actions on a screen, or answers a conversation and reads the actions in the answer. */
   async predict(input: Screen | Conversation, options: SampleOptions = {}): Promise<Prediction> {
     const isScreen = 'screenshot' in input;
     const shown = isScreen ? input.screenshot : input.images.at(-1);
@@ -120,7 +123,7 @@ export class VisionLanguageModel implements Policy {
       : { ...answer, actions: [], parse_error: `${read.reason}: ${read.correction}` };
   }
 
-  /** The answer to a conversation. Throws where the last message is the assistant's. */
+  /** Answers a conversation. @throws if the last message is the assistant's */
   async generate(conversation: Conversation, options: SampleOptions = {}): Promise<Answer> {
     const { messages, source = 'the conversation' } = conversation;
     const { maxTokens = 256, temperature = 0, topP = 1, seed = 0 } = options;
@@ -138,12 +141,12 @@ export class VisionLanguageModel implements Policy {
     };
   }
 
-  /** The size in which the model sees a screenshot of this one, for policies of episodes. */
+  /** The size to which the model scales a screenshot of this size. */
   async modelImage(screenshot: ImageSize): Promise<ImageSize> {
     return this.folder.imageProcessor.shownSize(screenshot);
   }
 
-  /** The answer of one turn of an episode. Throws an `EpisodeFailure` where the prompt is nothing for this model. */
+  /** Answers one turn of an episode. @throws EpisodeFailure if the model cannot take the prompt */
   async act({ messages, images, ...request }: PolicyActRequest): Promise<PolicyActReply> {
     try {
       const shown = await this.imagesOf({ images: images as Uint8Array[], source: request.requestId });
@@ -157,7 +160,7 @@ export class VisionLanguageModel implements Policy {
     }
   }
 
-  /** The reply to a turn as if the model had answered this text; nothing is computed, so that all its log-probabilities are 0. */
+  /** The reply to a turn as if the model had answered this text. Nothing is computed: all log-probabilities are 0. */
   async answered({ messages, images, requestId }: PolicyActRequest, text: string): Promise<PolicyActReply> {
     const shown = await this.imagesOf({ images: images as Uint8Array[], source: requestId });
     const prompt = this.renderer.render(messages, shown);
@@ -190,7 +193,7 @@ export class VisionLanguageModel implements Policy {
     return this.renderer.answerText(tokens);
   }
 
-  /** Log-probabilities of a conversation, token by token, as they are trained. */
+  /** Log-probabilities of a conversation, token by token, as training computes them. */
   async score(conversation: Conversation): Promise<Scores> {
     const images = await this.imagesOf(conversation);
     const rendered = this.renderer.renderConversation(conversation.messages, images);
@@ -237,10 +240,10 @@ export class VisionLanguageModel implements Policy {
     return processed;
   }
 
-  /** The device is taken when it is needed, with room for what is asked of it. */
+  /** Starts the engine on first use, with memory for the given number of tokens. */
   private started(tokens: number): Promise<LocalEngine> {
     const maxSequence = Math.max(tokens, this.options.maxSequence ?? MAX_SEQUENCE);
-    // What failed is tried again when it is asked for next.
+    // The next call retries after a failure.
     this.engine ??= this.start(maxSequence).catch((error: unknown) => {
       this.engine = undefined;
       throw error;

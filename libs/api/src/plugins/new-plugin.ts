@@ -7,12 +7,12 @@ import { TEMPLATES } from './templates';
 
 export interface NewPluginOptions {
   kind: ComponentKind;
-  /** Of the component. */
+  /** Name of the component. */
   name: string;
   typescript?: boolean;
-  /** Where it is written; default: `<kind>-<name>` in the working directory. */
+  /** Folder to write to. Default: `<kind>-<name>` in the working directory. */
   dir?: string;
-  /** What there is: a name that is taken is refused. */
+  /** Existing components, whose names are taken. */
   components: ComponentRegistry;
 }
 
@@ -21,14 +21,14 @@ export interface NewPlugin {
   folder: string;
   /** Relative to the folder. */
   files: string[];
-  /** What of a run file chooses it. */
+  /** The part of a run file that selects the component. */
   choice: string;
 }
 
 /**
- * Writes a component to begin with: it works, and so does its test.
+ * Writes a working component with a passing test as a starting point.
  *
- * @throws PluginError where the name is none or taken, the folder has files, or there is nothing to begin a component of that kind with
+ * @throws PluginError if the name is invalid or taken, the folder has files, or the kind has no template
  */
 export function newPlugin({ kind, name, typescript = false, dir, components }: NewPluginOptions): NewPlugin {
   const template = TEMPLATES[kind];
@@ -47,7 +47,7 @@ export function newPlugin({ kind, name, typescript = false, dir, components }: N
   for (const [path, text] of Object.entries(files)) {
     const file = join(folder, path);
     mkdirSync(dirname(file), { recursive: true });
-    // Whoever else writes there meanwhile keeps what he has.
+    // Never overwrites a file that another process has created meanwhile.
     writeFileSync(file, text, { flag: 'wx' });
   }
   return { folder, files: Object.keys(files), choice: template.choice.replaceAll('NAME', name) };

@@ -5,11 +5,11 @@ export interface Named {
   kind: ComponentKind;
   name: string;
   language: Language;
-  /** Name of the folder it is written to. */
+  /** Name of the target folder. */
   folder: string;
 }
 
-/** The files of a plugin, by their path. */
+/** The files of a plugin, by path. */
 export function renderPlugin(template: Template, named: Named): Record<string, string> {
   const { language } = named;
   const text = (marked: string): string => `${inLanguage(marked, language, named.name).trim()}\n`;
@@ -27,7 +27,7 @@ export function renderPlugin(template: Template, named: Named): Record<string, s
 
 const KIT = '@ui-rl/plugin-kit';
 
-/** What the component is compiled with, which CommonJS and ES modules both can load. */
+/** Compiles to a form that both CommonJS and ES modules can load. */
 const TSCONFIG = {
   compilerOptions: {
     strict: true,
@@ -118,7 +118,7 @@ function importsOf(modules: Readonly<Record<string, string>> = {}, language: Lan
   );
 }
 
-/** Lines to type in the folder of the plugin, before its test. */
+/** Commands to run in the plugin's folder before its test. */
 export function preparationOf(language: Language): string[] {
   return language === 'typescript' ? ['npm install /path/to/ui-rl-plugin-kit-*.tgz'] : [];
 }

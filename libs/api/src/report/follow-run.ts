@@ -3,8 +3,8 @@ import { ANY, EVENTS, STREAMS, subjects, Trajectory, type RunEvent } from '@ui-r
 import type { RunObserver } from './run-observer';
 
 /**
- * Feeds an observer with every event and trajectory of a run, from its beginning, each once; returns a function that stops it, and
- * leaves nothing at the broker.
+ * Passes every event and trajectory of a run to an observer, from the beginning and each exactly once. Returns a
+ * function that stops the observation and removes its consumers at the broker.
  */
 export async function followRun(
   bus: BusService,
@@ -42,7 +42,10 @@ export async function followRun(
   };
 }
 
-/** Whether a message comes for the first time: after a long pause, or with an older store of the broker, all come again. */
+/**
+ * Whether a message arrives for the first time: after a long pause, or with a restored broker store, all are
+ * delivered again.
+ */
 function once(): (context: JetStreamContext) => boolean {
   const seen = new Set<string>();
   return ({ stream, messageId, streamSequence, storedAt }) => {

@@ -3,7 +3,7 @@ import type { TaskCounts } from '../run/run-tasks';
 import type { RunObserver } from './run-observer';
 import type { PhaseGoal } from './progress';
 
-/** How many episodes one evaluation of all sets takes. 0 where that cannot be told here, since files of the tasks are at the broker. */
+/** Number of episodes that one evaluation of all sets takes. 0 if unknown because task files are at the broker. */
 export function evaluationEpisodes(run: RunFile, counts: TaskCounts | null): number {
   if (counts === null) return 0;
   const { sets, max_tasks: most } = run.evaluation;
@@ -16,7 +16,7 @@ export function evaluationEpisodes(run: RunFile, counts: TaskCounts | null): num
   return (training + unseen) * run.evaluation.episodes_per_task;
 }
 
-/** How far a phase has come, by its own measure: episodes of an evaluation, steps or minutes of the training. */
+/** Progress of a phase in its unit: episodes of an evaluation, steps or minutes of training. */
 export function phaseGoal(
   run: RunFile,
   evaluation: number,
@@ -44,7 +44,7 @@ function phaseDone(run: RunFile, evaluation: number, observer: RunObserver, seco
   return shares.length === 0 ? null : Math.max(...shares);
 }
 
-/** Of the whole training, the warm start included; 0 where time alone ends it. */
+/** Steps of the whole training, including the warm start; 0 if only a time limit ends it. */
 function stepsOf(
   { training: { max_steps: most, warm_start: warm } }: RunFile,
   { warmSteps }: RunObserver,

@@ -1,6 +1,6 @@
 import type { EvaluationEvent } from '@ui-rl/contracts';
 
-/** What an evaluation found, in words. */
+/** The result of an evaluation, in words. */
 export function evaluationInWords({
   successRate,
   episodes,

@@ -4,13 +4,13 @@ import { percent } from './intervals';
 
 const BAR_WIDTH = 28;
 const REDRAW_MS = 500;
-/** Without a terminal a line now and then is enough. */
+/** Without a terminal, an occasional line is enough. */
 const PLAIN_LINE_MS = 15_000;
 
 export interface PhaseGoal {
   /** 0 … 1. */
   done: number;
-  /** Seconds left, or null while unknown. */
+  /** Seconds left; null while unknown. */
   secondsLeft: number | null;
 }
 
@@ -40,7 +40,7 @@ export function progressLine(observer: RunObserver, goal: PhaseGoal, now = Date.
   return parts.join('  ');
 }
 
-/** Shows progress: one line that is redrawn on a terminal, a line now and then elsewhere. */
+/** Shows progress: one line that is redrawn on a terminal, an occasional line elsewhere. */
 export class ProgressDisplay {
   private timer: NodeJS.Timeout | null = null;
   private lastPlain = 0;
@@ -64,7 +64,7 @@ export class ProgressDisplay {
     }
   }
 
-  /** Writes a lasting line above the progress. */
+  /** Prints a permanent line above the progress. */
   print(text: string): void {
     const lines = printableLines(text);
     this.out.write(this.out.isTTY ? `\r\x1b[2K${lines}\n` : `${lines}\n`);

@@ -5,20 +5,20 @@ import type { RunObserver } from './run-observer';
 export interface Score {
   success_rate: number;
   n: number;
-  /** 95 %. */
+  /** 95 % interval. */
   ci: [number, number];
 }
 
 export interface QuickstartReport {
   seed: number;
-  /** Training goals, seeds not trained on. */
+  /** Training goals on seeds that training does not use. */
   baseline: Score | null;
-  /** Where the warm start has ended; null where there was none. */
+  /** After the warm start; null if there was none. */
   warm_start: Score | null;
   final: Score | null;
-  /** The best evaluated checkpoint, where the last one is worse beyond its interval; else null. */
+  /** The best evaluated checkpoint, if the last one is worse by more than its interval; else null. */
   best: (Score & { checkpoint: string; step: number }) | null;
-  /** Goals that are in no kind of training. */
+  /** Goals that no training phase uses. */
   eval_unseen: { baseline: Score | null; warm_start: Score | null; final: Score | null };
   episodes: number;
   env_steps: number;
@@ -26,14 +26,14 @@ export interface QuickstartReport {
   wall_seconds: number;
   setup_seconds: number;
   invalid_share: number;
-  /** Null where no step could measure it. */
+  /** Null if no step measured it. */
   max_kl_sample_train: number | null;
   /** Address of the run's policy: `best`, or the last checkpoint. */
   checkpoint: string | null;
   peak_rss_bytes: Record<string, number>;
 }
 
-/** Null where there was no evaluation, or all of its episodes are invalid. */
+/** Null without an evaluation, or if all of its episodes are invalid. */
 function score(event: EvaluationEvent | undefined): Score | null {
   if (event === undefined || event.successRate === null) return null;
   return { success_rate: event.successRate, n: event.episodes, ci: event.interval };
@@ -47,7 +47,7 @@ function scoresOf(observer: RunObserver, set: string): QuickstartReport['eval_un
   };
 }
 
-/** The evaluation of an earlier checkpoint that is better than the last beyond its interval. */
+/** The evaluation of an earlier checkpoint that exceeds the last one by more than its interval. */
 function betterThanLast({ evaluations }: RunObserver): EvaluationEvent | undefined {
   const best = bestEvaluation(evaluations);
   return best?.stage === 'final' ? undefined : best;
@@ -85,7 +85,7 @@ export function quickstartReport(observer: RunObserver, facts: ReportFacts): Qui
   };
 }
 
-/** Columns of the table, in order of time; that of the warm start only where it was evaluated. */
+/** Columns of the table in chronological order; the warm start appears only if it was evaluated. */
 const STAGES = { baseline: 'before', warm_start: 'after warm start', final: 'after' } as const;
 
 type Stage = keyof typeof STAGES;
@@ -108,7 +108,7 @@ function meanReward(event: EvaluationEvent | undefined): string {
   return event?.metrics?.['env/all/reward/total']?.toFixed(3) ?? '–';
 }
 
-/** Per-task and overall success before training, after the warm start where there is one, and after training, as text. */
+/** Success per task and overall before training, after the warm start if any, and after training, as text. */
 export function beforeAfterTable(observer: RunObserver): string {
   const lines = [
     ...setLines(observer, 'train_goals', 'Training goals, unseen seeds'),

@@ -57,7 +57,7 @@ describe('RunObserver', () => {
       step(1, { 'optim/kl_sample_train_v1': -3e-6 }),
       step(2, { 'optim/kl_sample_train_v1': 1e-6 }),
     );
-    // One that trained on nothing.
+    // A step that trained on no tokens.
     expect(observed(step(1, { 'optim/substeps': 0 })).maxKlSampleTrain).toBeNull();
     expect(observer.evaluations).toHaveLength(1);
     expect(observer.maxKlSampleTrain).toBe(3e-6);
@@ -106,7 +106,7 @@ test('the steps of a warm start come before those that the run file counts', () 
   expect(doneIn(90, false, half)).toBe(0.05);
   expect(doneIn(90, false, half, whole, step(50))).toBe(0.5);
   expect(doneIn(90, true, half)).toBe(0.5);
-  // Time alone ends it.
+  // Only a time limit ends it.
   expect(doneIn(0, false, half, whole)).toBe(0.01);
 });
 

@@ -1,9 +1,9 @@
 import type { EvaluationEvent, RunEvent, Trajectory, TrainStepEvent } from '@ui-rl/contracts';
 
-/** Episodes over which the success rate of training is shown. */
+/** Number of episodes in the moving success rate of training. */
 const WINDOW = 200;
 
-/** What the command line knows of a run: built from its events and trajectories alone. */
+/** The command line's view of a run, derived only from its events and trajectories. */
 export class RunObserver {
   phase = 'starting';
   failure: string | undefined;
@@ -11,19 +11,19 @@ export class RunObserver {
   invalid = 0;
   envSteps = 0;
   trainSteps = 0;
-  /** Steps of the warm start, which come before all others; 0 as long as none was seen. */
+  /** Steps of the warm start, which precede all others; 0 until the first. */
   warmSteps = 0;
-  /** Null as long as no step measured it: one that trains on nothing does not. */
+  /** Null until a step measures it; a step without trained tokens does not. */
   maxKlSampleTrain: number | null = null;
-  /** The newest. */
+  /** The latest checkpoint. */
   checkpoint: { step: number; name: string; path: string } | undefined;
   readonly evaluations: EvaluationEvent[] = [];
   readonly steps: TrainStepEvent[] = [];
   readonly warnings: string[] = [];
-  /** Episodes since the present phase began, by which its progress is shown. */
+  /** Episodes in the current phase, as a measure of its progress. */
   phaseEpisodes = 0;
   phaseSince = Date.now();
-  /** From the start of the run to that of its present phase. */
+  /** Minutes from the start of the run to the start of its current phase. */
   minutesBefore = 0;
   private readonly startedAt = Date.now();
   private readonly recent: boolean[] = [];
@@ -83,13 +83,13 @@ export class RunObserver {
     if (this.recent.length > WINDOW) this.recent.shift();
   }
 
-  /** Success rate of the latest training episodes, or null before the first. */
+  /** Success rate of the latest training episodes; null before the first. */
   recentSuccess(): number | null {
     if (this.recent.length === 0) return null;
     return this.recent.filter(Boolean).length / this.recent.length;
   }
 
-  /** Whether there is a checkpoint of the last step. */
+  /** Whether the last step has a checkpoint. */
   get isStored(): boolean {
     return (this.checkpoint?.step ?? 0) >= this.trainSteps;
   }

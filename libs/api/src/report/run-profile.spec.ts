@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { profileText, readProfile } from './run-profile';
 
-/** A step of so many seconds, of which the trainer waited for half and trained for 40 %. */
+/** A step of the given duration: the trainer waits for half of it and trains for 40 %. */
 function step(number: number, seconds: number, changes: Record<string, number> = {}): string {
   return JSON.stringify({
     ...{ step: number, at: '2026-01-01T00:00:00.000Z' },

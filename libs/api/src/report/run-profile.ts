@@ -2,28 +2,31 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { percent } from './intervals';
 
-/** The file that the tracker `jsonl` writes into the folder of a run. */
+/** The file that the `jsonl` tracker writes into the folder of a run. */
 const METRICS_FILE = 'metrics.jsonl';
 
-/** Where the time of a run's training went, from the metrics of its steps. Shares are of 1; NaN where no step says it. */
+/**
+ * How a run's training spent its time, from the metrics of its steps. Shares range from 0 to 1; NaN if no step has
+ * the metric.
+ */
 export interface RunProfile {
   steps: number;
-  /** From the beginning of the first step to the end of the last one, each with its wait. */
+  /** From the start of the first step to the end of the last one, including waits. */
   seconds: number;
-  /** Episodes that were trained. */
+  /** Number of episodes that were trained on. */
   episodes: number;
   episodesPerMinute: number;
-  /** Of the trainer's time. */
+  /** Shares of the trainer's time. */
   trainer: { waiting: number; training: number; checkpoint: number };
-  /** Of the time of places for episodes. */
+  /** Shares of the actors' slot time. */
   places: { free: number; policy: number; environment: number };
-  /** Of the time that sessions of environments were open, how much nothing was asked of them. */
+  /** Share of session time in which no action was requested. */
   sessionsIdle: number;
-  /** Mean seconds of a turn. */
+  /** Mean seconds per turn. */
   turn: { policy: number; environment: number };
-  /** A step: groups that were left out of the batch, because all their episodes earned the same. */
+  /** Groups per step that were excluded from the batch because all their episodes had the same reward. */
   groupsReplaced: number;
-  /** Of the groups that were trained: those whose episodes differ. */
+  /** Share of the trained groups whose episodes have different rewards. */
   groupsMixed: number;
 }
 
@@ -32,7 +35,7 @@ type StepMetrics = Readonly<Record<string, unknown>>;
 
 /**
  * @param path folder of a run, or the `metrics.jsonl` in it
- * @throws Error where there is none, or it has no step of reinforcement learning
+ * @throws Error if the file is missing or has no step of reinforcement learning
  */
 export async function readProfile(path: string): Promise<RunProfile> {
   const isFolder = await stat(path).then(
@@ -44,7 +47,7 @@ export async function readProfile(path: string): Promise<RunProfile> {
     const expected = `expected the folder of a run whose tracker is jsonl, or its ${METRICS_FILE}`;
     throw new Error(`${file} cannot be read: ${expected}`, { cause });
   });
-  // What was done again after a stop is there twice: the last one counts.
+  // Steps repeated after a restart occur twice; the last entry is valid.
   const steps = new Map<unknown, StepMetrics>();
   for (const [index, line] of text.split('\n').entries()) {
     if (line === '') continue;
@@ -84,7 +87,7 @@ export function profileOf(steps: readonly StepMetrics[]): RunProfile {
   };
 }
 
-/** One line for each thing, one column for each run. */
+/** One line per quantity, one column per run. */
 export function profileText(profiles: readonly (RunProfile & { name: string })[]): string {
   const rows: [string, (profile: RunProfile) => string][] = [
     ['steps', ({ steps }) => String(steps)],
@@ -113,7 +116,7 @@ export function profileText(profiles: readonly (RunProfile & { name: string })[]
   return cells.map((row) => row.map(padded).join('  ').trimEnd()).join('\n');
 }
 
-/** Weighted; NaN where no step has it. */
+/** Weighted mean; NaN if no step has the metric. */
 function mean(
   steps: readonly StepMetrics[],
   name: string,
@@ -139,7 +142,7 @@ function parsed(line: string, where: string): StepMetrics {
     const value: unknown = JSON.parse(line);
     if (typeof value === 'object' && value !== null) return value as StepMetrics;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new Error(`${where} is no object of metrics`);
 }

@@ -11,7 +11,7 @@ function scaled(value: number, units: readonly string[]): { value: number; unit:
   return { value: rest, unit: units[step] };
 }
 
-/** Three significant digits, without a fraction below the smallest unit. */
+/** Three significant digits, without decimals in the smallest unit. */
 function digits(value: number): string {
   return Number.isInteger(value) && value < 1000 ? String(value) : value.toPrecision(3);
 }
@@ -22,7 +22,7 @@ export function bytesText(bytes: number): string {
   return `${digits(value)} ${unit}`;
 }
 
-/** A number of things: "2.21 billion". */
+/** A count in words: "2.21 billion". */
 export function countText(count: number): string {
   const { value, unit } = scaled(count, COUNTS);
   return `${digits(value)}${unit}`;

@@ -78,7 +78,7 @@ it('sees the end of a run whose last event was lost', async () => {
   const observer = new RunObserver();
   const events: RunEvent[] = [];
   const ended = runEnd(bus, runId, observer, (event) => events.push(event), 50);
-  // As by a service that ends between writing and publishing.
+  // As a service leaves it that crashes between writing the state and publishing the event.
   await bus.runsBucket.put(runKeys.state(runId), {
     phase: 'failed',
     since: new Date().toISOString(),

@@ -9,10 +9,11 @@ import { refuseModelFolder } from './model-name';
 import { shareFiles } from './share-files';
 
 /**
- * Announces a run to the services of a broker: those that wait for one begin with it. Files that it names on this machine are
- * uploaded before. Rejects where the run file names what other machines cannot have.
- * @param registry the components that the run file was read with
- * @param usualFormat what the model is asked in where the run file does not say
+ * Announces a run to the services of a broker; idle services start with it. First uploads the local files that the
+ * run file names. Rejects if
+ * the run file names something that other machines cannot access.
+ * @param registry the components with which the run file was read
+ * @param usualFormat action format of the model if the run file does not set one
  */
 export async function announceRun(
   bus: BusService,
@@ -23,7 +24,7 @@ export async function announceRun(
 ): Promise<void> {
   refuseModelFolder(run);
   const shared = await shareFiles(bus, run, registry);
-  // Which modules to load is the business of each service, not of a message.
+  // Each service decides which modules to load; messages never do.
   const { plugins: _plugins, ...config } = shared;
   await bus.runs.create({ runId, createdAt: new Date().toISOString(), config }, 'baseline', {
     config: redactRunFile(config, registry),
@@ -32,9 +33,9 @@ export async function announceRun(
 }
 
 /**
- * Feeds an observer with every event and trajectory of a run; resolves when the run has ended. Who ends a run writes that down first
- * and publishes it then: where the event is lost, what was written down counts. Of a run that was stopped the checkpoint of its last step is
- * waited for.
+ * Passes every event and trajectory of a run to an observer, and resolves when the run has ended. The service that
+ * ends a run first writes its state, then publishes the event; if the event is lost, the written state is used. For a
+ * stopped run, it also waits for the checkpoint of the last step.
  */
 export async function runEnd(
   bus: BusService,
@@ -63,12 +64,12 @@ export async function runEnd(
     onEvent(event);
   };
   await Promise.race([told, writtenDown()]).finally(() => over.abort());
-  // A learner that is stopped keeps what it has trained after that.
+  // A stopped learner saves its progress after the run's end is announced.
   if (observer.phase === 'stopped' && !observer.isStored) await waitAtMost(lastCheckpointMs, stored);
   await stop();
 }
 
-/** Waits for the end of a run; for ever where the bus closes first. */
+/** Waits for the end of a run; never resolves if the bus closes first. */
 async function finalState(bus: BusService, runId: string, signal: AbortSignal): Promise<RunState> {
   for await (const state of bus.runs.watchState(runId, signal)) if (isFinal(state.phase)) return state;
   return new Promise<never>(() => undefined);

@@ -202,7 +202,7 @@ describe('what the documents of related projects show is typed as it stands', ()
       const { tasks } = await typed(...MODEL, '--tasks', known, ...named, ...rewards);
       expect([kind, tasks!.training]).toEqual([kind, 1]);
     }
-    // A page has to be named.
+    // The environment requires a page.
     const page = typed(...MODEL, '--tasks', CUSTOM, ...rewards);
     await expect(page).rejects.toThrow(/which no task source understands.*--box_type android/);
   });

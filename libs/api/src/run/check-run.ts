@@ -26,24 +26,25 @@ import { refuseModelFolder } from './model-name';
 import { countTasks, naming, type TaskCounts } from './run-tasks';
 import type { RunOptions } from './start-run';
 
-/** What a run would be. */
+/** The result of a dry run of `startRun`. */
 export interface RunCheck {
   run: RunFile;
-  /** Tasks of `tasks` and `eval_tasks`; null where their files are at a broker. */
+  /** Number of tasks in `tasks` and `eval_tasks`; null if their files are at a broker. */
   tasks: TaskCounts | null;
-  /** What was decided for it that the run file does not say. */
+  /** Decisions that the run file left open. */
   notes: string[];
-  /** What is not as it may be meant, and does not end the start. */
+  /** Likely mistakes that do not prevent the start. */
   warnings: string[];
-  /** Null for a model of which nothing is known here: one of the hub, or a name that only the services know. */
+  /** Null if the model is unknown here: one of the hub, or a name that only the services know. */
   model: { family: string; trainedParameters: number } | null;
-  /** How the model is asked for actions, and why so. */
+  /** The action format and why it was chosen. */
   actionFormat: string;
 }
 
 /**
- * Reads a run file as `startRun` does and looks at what it names, without starting anything: components, tasks, and the model where it is
- * on this machine or well known.
+ * Reads a run file as `startRun` does and checks the components, tasks and model that it names, without starting
+ * anything. Checks the model
+ * only if it is on this machine or well known.
  * @throws an error that names the option
  */
 export async function checkRun(
@@ -91,7 +92,7 @@ async function checkModel(
   return { family: family.name, trainedParameters };
 }
 
-/** Whether the model's prompts are what the run asks for, as far as its files are at hand. */
+/** Checks that the model's prompts fit the run's options, as far as its files are available. */
 async function checkPrompts(
   { name, renderer_name: renderer, thinking }: RunFile['model'],
   known: ModelNames,
@@ -111,13 +112,13 @@ function trainedShapes({ use_lora, lora }: RunFile['model'], family: Family): { 
   return loraParameters(planLora(family, { ...rest, rslora }));
 }
 
-/** The folder of a model, where it is one. */
+/** The model's folder, if the name is one. */
 function modelFolder(name: string, known: ModelNames): string | undefined {
   const folder = Object.hasOwn(known, name) ? known[name] : name;
   return statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true ? folder : undefined;
 }
 
-/** Undefined where nothing is known of it here. */
+/** Undefined for a model that is unknown here. */
 async function familyOfModel(
   name: string,
   known: ModelNames,

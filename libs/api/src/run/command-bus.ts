@@ -3,8 +3,8 @@ import { DEADLINES } from '@ui-rl/retry';
 import type { CliSettings, NatsSettings } from '@ui-rl/settings';
 
 /**
- * A connection of a command to the broker of the services that it is for. Rejects soon where there is none, and says how to start one: a
- * person waits.
+ * Connects a command to the broker of its services. If there is no broker, it rejects early and explains how to start
+ * one, because a person is waiting.
  */
 export async function connectCommand(
   { nats, hasBroker }: Pick<CliSettings, 'nats' | 'hasBroker'>,
@@ -21,7 +21,7 @@ export async function connectCommand(
   }
 }
 
-/** What the environment of another command has to say for it to find the same broker; without secrets. */
+/** The environment variable with which another command finds the same broker; contains no secret. */
 export function brokerVariable({ contextFile, servers }: NatsSettings): string {
   return contextFile === undefined
     ? `NATS_URL=${servers.map((server) => server.replace(/\/\/[^/@]*@/, '//')).join(',')}`

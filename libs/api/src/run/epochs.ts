@@ -3,11 +3,11 @@ import { refuseConflicts, type RunFile } from '@ui-rl/settings';
 import type { TaskCounts } from './run-tasks';
 
 /**
- * Makes steps of the passes over its tasks that a run is to train (`training.epochs`); services know steps only.
+ * Converts `training.epochs`, the passes over the tasks, to steps, the only unit that services know.
  *
- * @param counts null where the tasks cannot be counted here
- * @returns what to say of it; undefined where the run names steps, minutes or a warm start by itself
- * @throws SettingsError where steps make no sense with other options
+ * @param counts null if the tasks cannot be counted here
+ * @returns a note about the conversion; undefined if the run file sets steps, minutes or a warm start itself
+ * @throws SettingsError if other options rule out a number of steps
  */
 export function stepsOfEpochs(
   run: RunFile,

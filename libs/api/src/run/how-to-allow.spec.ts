@@ -15,7 +15,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What a service says that was started without the module. */
+/** The error of a service that was started without the module. */
 async function refusal(config: object): Promise<string> {
   const known = await loadComponents({ service: 'actor' });
   try {

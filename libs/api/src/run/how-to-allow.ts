@@ -1,8 +1,8 @@
 import { missingComponent, type ComponentRegistry } from '@ui-rl/plugin-kit';
 
 /**
- * What to type where services were started that lack components, as they said: the modules are known here alone, since no message
- * names one. Undefined where they lack none that this run file has.
+ * The command that starts services with the components that they reported as missing. Only this process knows the
+ * modules, because no message names them. Undefined if no component of this run file is missing.
  */
 export function howToAllow(said: string, registry: ComponentRegistry): string | undefined {
   const lacking = registry

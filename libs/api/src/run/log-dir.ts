@@ -3,7 +3,7 @@ import type { RunFile } from '@ui-rl/settings';
 
 export type LogDirBehavior = RunFile['logging']['behavior_if_log_dir_exists'];
 
-/** Runs that were announced to the broker with the same `logging.log_dir`. */
+/** Runs at the broker that were announced with the same `logging.log_dir`. */
 export async function runsWithLogDir(bus: BusService, logDir: string): Promise<string[]> {
   const ids = (await bus.runsBucket.keys('*.record')).map((key) => key.slice(0, -'.record'.length));
   const records = await Promise.all(ids.map((id) => bus.runs.record(id)));
@@ -13,8 +13,8 @@ export async function runsWithLogDir(bus: BusService, logDir: string): Promise<s
 }
 
 /**
- * Has somebody decide what becomes of the checkpoints that earlier runs left in a run's folder, where the run file says `ask`.
- * @param ask resolves to the decision; undefined where nobody can be asked
+ * Asks what to do with the checkpoints of earlier runs in a run's folder, if the run file says `ask`.
+ * @param ask resolves to the decision; undefined if no user can answer
  */
 export async function decideOnLogDir(
   bus: BusService,

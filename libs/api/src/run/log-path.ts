@@ -2,10 +2,12 @@ import { basename, dirname } from 'node:path';
 import type { RunFile } from '@ui-rl/settings';
 
 /**
- * Makes of `logging.log_path` what services understand: the folder of all runs, and the name of one in it.
- * @param runsDir where the services keep runs unless they are told otherwise (`UIRL_RUNS_DIR`)
- * @param services `own` ones can be told otherwise; those of a broker keep the run's folder under its name where they keep all runs, which the
- * note says
+ * Splits `logging.log_path` into the two values that services use: the folder of all runs and the name of one run in
+ * it.
+ * @param runsDir the default folder of all runs (`UIRL_RUNS_DIR`)
+ * @param services `own` services use the folder of the path; those of a broker store the run under its name in their
+ *   folder of all runs, and the
+ * note says so
  */
 export function placeRun(
   run: RunFile,

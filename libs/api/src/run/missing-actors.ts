@@ -1,10 +1,11 @@
 import type { RunEvent } from '@ui-rl/contracts';
 
 /**
- * Warns once, when the first step is trained, where fewer actors serve a run than it wants: who starts services has not been told then.
+ * Warns once, after the first step, if fewer actors serve a run than it asks for: the operator of the services does
+ * not know the option.
  *
  * @param wanted `rollout.num_actors`
- * @returns to be called with every event of the run
+ * @returns a function to call with every event of the run
  */
 export function missingActors(
   wanted: number,

@@ -3,14 +3,14 @@ import { DEADLINES } from '@ui-rl/retry';
 import type { NatsSettings } from '@ui-rl/settings';
 import { brokerVariable } from './command-bus';
 
-/** Tells of a run that no service has taken up. */
+/** Detects a run that no service has joined. */
 export interface MissingServices {
-  /** To be called with every event of the run. */
+  /** Call this with every event of the run. */
   onEvent(event: RunEvent): void;
   stop(): void;
 }
 
-/** Warns once where nothing serves a run that was announced to a broker: there may be a broker, and no services. */
+/** Warns once if no service joins a run that was announced to a broker: a broker may run without services. */
 export function missingServices(
   nats: NatsSettings,
   onWarning: (message: string) => void,

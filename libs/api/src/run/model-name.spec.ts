@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const run = (name: string) => ({ model: { name, prompt: 'compact' } }) as unknown as RunFile;
 
-/** The run's model, and what a service with that environment knows. */
+/** The run's model and the models that the service's environment names. */
 function named(name: string, known: Record<string, string> = {}) {
   const { run: changed, env } = nameModelFolder(run(name), known);
   return { model: changed.model, models: readServiceSettings('learner', env).models };

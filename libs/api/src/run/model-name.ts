@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { isModelName, writeModelNames, type ModelNames, type RunFile } from '@ui-rl/settings';
 
-/** Refuses a folder: services of a broker may be on other machines, where it is another one, or none. */
+/** Rejects a folder: on other machines, services of a broker may have a different folder at that path, or none. */
 export function refuseModelFolder({ model }: RunFile): void {
   if (isModelName(model.name)) return;
   const name = nameOf(model.name);
@@ -13,11 +13,11 @@ export function refuseModelFolder({ model }: RunFile): void {
 
 export interface LocalModel {
   run: RunFile;
-  /** What services on this machine have to be told, by their environment. */
+  /** Environment variables that services on this machine need. */
   env: Readonly<Record<string, string>>;
 }
 
-/** Gives a model's folder a name, for services on this machine that are told of it. Throws where there is no such folder. */
+/** Assigns a name to a model's folder, for services on this machine. @throws if the folder does not exist */
 export function nameModelFolder(run: RunFile, known: ModelNames): LocalModel {
   const folder = run.model.name;
   if (isModelName(folder)) return { run, env: {} };
@@ -37,7 +37,7 @@ function nameOf(folder: string): string {
   return name === '' ? 'model' : name;
 }
 
-/** The name, or one made of it where another folder has it. */
+/** The name, or a variation of it if another folder uses it. */
 function freeName(name: string, folder: string, known: ModelNames): string {
   let free = name;
   for (let number = 2; Object.hasOwn(known, free) && known[free] !== folder; number += 1) {

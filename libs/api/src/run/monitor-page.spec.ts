@@ -24,7 +24,7 @@ afterAll(async () => {
   await nats.stop();
 });
 
-/** A page that says which monitor it belongs to. */
+/** A page that reports the monitor to which it belongs. */
 async function serve(instance: string): Promise<string> {
   const server: Server = createServer((request, response) => {
     if (request.url === '/api/monitor') response.end(JSON.stringify({ instance }));

@@ -6,10 +6,10 @@ import { DEADLINES } from '@ui-rl/retry';
 /** The addresses are untrusted: any client of the broker can claim to be a monitor. */
 const ask = boundedFetch({ maxBytes: 65_536 });
 
-/** Where a monitor answers, and what to do where it does not. */
+/** The address at which a monitor answers, or the problem and its fix. */
 export type FoundMonitor = { address: string; path: string } | { problem: string };
 
-/** The monitor at a broker, at an address that answers here. @param runId run whose page `path` is */
+/** Finds the broker's monitor at an address that is reachable from here. @param runId run whose page `path` is */
 export async function findMonitor(bus: BusService, runId: string): Promise<FoundMonitor> {
   const { ms } = DEADLINES.monitorPage;
   const reply = await bus.request(subjects.monitorPage(), { runId }, ms, MonitorPageReply);
@@ -26,13 +26,13 @@ export async function findMonitor(bus: BusService, runId: string): Promise<Found
   return { problem: `${address}${path} ${why}` };
 }
 
-/** The monitor's page of a run at an address that answers here; else what there is, and what to do. */
+/** Address of the run's page on a reachable monitor; else a description of the problem and its fix. */
 export async function findMonitorPage(bus: BusService, runId: string): Promise<string> {
   const found = await findMonitor(bus, runId);
   return 'problem' in found ? found.problem : `${found.address}${found.path}`;
 }
 
-/** Whether that monitor answers at an address: on this machine the same port may be somebody else's. */
+/** Whether this monitor answers at the address: on this machine, another program may use the same port. */
 async function isAt(address: string, instance: string): Promise<boolean> {
   const signal = AbortSignal.timeout(DEADLINES.monitorPage.ms);
   try {

@@ -9,7 +9,7 @@ import { makeRunsFolder } from '../local/runs-folder';
 
 const OPENS_WITHIN_MS = 60_000;
 
-/** A monitor over the records of runs that have ended. */
+/** A monitor that shows the records of runs that have ended. */
 export interface OpenRecords {
   /** Address of its page. */
   page: string;
@@ -17,16 +17,17 @@ export interface OpenRecords {
 }
 
 export interface OpenRecordsOptions {
-  /** Id of the run; default: the newest one that has records. */
+  /** Id of the run. Default: the newest one that has records. */
   run?: string | undefined;
   signal?: AbortSignal;
   onWarning: (message: string) => void;
 }
 
 /**
- * Starts a monitor over the database that quickstart or eval has left in the folder of a run. Screenshots are not in it.
+ * Starts a monitor over the database that quickstart or eval left in the folder of a run. The database has no
+ * screenshots.
  *
- * @throws Error where there are no such records
+ * @throws Error if there are no such records
  */
 export async function openRecords(
   settings: CliSettings,
@@ -83,7 +84,7 @@ function newestRun(runsDir: string): string {
 async function answers(url: string, signal?: AbortSignal): Promise<void> {
   for (const until = Date.now() + OPENS_WITHIN_MS; Date.now() < until; await sleep(100, signal)) {
     signal?.throwIfAborted();
-    // Asked for no more than whether it is there: one that wants a token answers, too.
+    // Any answer shows that the monitor runs, even a request for a token.
     if (
       await fetch(url).then(
         () => true,

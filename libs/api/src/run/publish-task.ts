@@ -19,20 +19,21 @@ const WAIT_MS = 3_000;
 
 export interface PublishedTask {
   runId: string;
-  /** What becomes of it that may not be what was meant. */
+  /** Effects that the author may not have intended. */
   notes: string[];
 }
 
 export interface PublishOptions {
-  /** Id of the run; default: the one that is going on. */
+  /** Id of the run. Default: the active one. */
   run?: string | undefined;
-  /** What task sources know. */
+  /** Components with the run's task sources. */
   registry: ComponentRegistry;
 }
 
 /**
- * Puts a task into the queue of a run: its description, or a whole task as JSON. It is checked before: what the task-loader would refuse is
- * refused here, where whoever published it reads.
+ * Publishes a task to the queue of a run: a description, or a whole task as JSON. Validates it as the task-loader
+ * does, so that the author
+ * sees the error here.
  *
  * @throws Error that says what is wrong with the task, or that the run has ended; nothing is published then
  */
@@ -52,7 +53,7 @@ export async function publishTask(
   return { runId, notes };
 }
 
-/** @throws Error that names what is wrong with it */
+/** @throws Error that names the fault */
 function readWritten(written: string): Task {
   const text = written.trim();
   if (text === '') throw new Error('the task is empty: expected a sentence, or a task as JSON');
@@ -88,7 +89,7 @@ function checked(plain: unknown): Task {
   throw new Error('the task: description holds nothing but white space');
 }
 
-/** The task sources of a run; none where nothing is known of it. */
+/** The task sources of a run; empty if the run is unknown. */
 async function choicesOf(bus: BusService, runId: string): Promise<TaskSourceChoice[]> {
   const config = (await bus.runs.record(runId))?.config;
   if (!isRecord(config)) return [];
@@ -98,10 +99,10 @@ async function choicesOf(bus: BusService, runId: string): Promise<TaskSourceChoi
 }
 
 /**
- * Whether a source of the run knows the description.
+ * Finds a source of the run that knows the description.
  *
- * @returns what to say of one that none knows
- * @throws Error for a sentence that is nearly one that a source knows
+ * @returns a note if none knows it
+ * @throws Error for a sentence that nearly matches one of a source
  */
 async function lookUp(
   { description, environment, checks = [] }: Task,
@@ -125,7 +126,7 @@ async function lookUp(
   return [`${unknown}: it is played where the training tasks are${verdict}`];
 }
 
-/** Undefined where one of them is not loaded here. */
+/** Undefined if one of them is not loaded here. */
 function sourcesHere(
   choices: readonly TaskSourceChoice[],
   registry: ComponentRegistry,
@@ -138,7 +139,10 @@ function sourcesHere(
   }
 }
 
-/** Of all tasks of the run that can be read here (files of it are at the broker), and of sources that know sentences. */
+/**
+ * Descriptions of the run's tasks that can be read here (not from files at the broker), of sources that accept
+ * sentences.
+ */
 async function descriptions(
   choices: readonly TaskSourceChoice[],
   registry: ComponentRegistry,

@@ -8,38 +8,41 @@ import { Fleet } from '../local/fleet';
 import { SERVICES, type ServiceName } from '../local/members';
 import { makeRunsFolder } from '../local/runs-folder';
 
-/** Broker and services that a run is announced to. */
+/** The broker and services of a run. */
 export interface RunHost {
   bus: BusService;
-  /** Address of the monitor, where the services were started for the run. */
+  /** Address of the monitor, if the services were started for the run. */
   monitorUrl?: string;
-  /** Context file of the broker (`NATS_CONTEXT`, `nats --context`), where it was started for the run. */
+  /** Context file of the broker (`NATS_CONTEXT`, `nats --context`), if it was started for the run. */
   contextFile?: string;
-  /** Folder of the services' logs, where these were started for the run. */
+  /** Log folder of the services, if they were started for the run. */
   logsDir?: string;
-  /** Highest resident set of each service that was started, bytes. */
+  /** Peak resident set of each started service, in bytes. */
   peakRss(): Record<string, number>;
-  /** Leaves the broker, and ends what was started. `keepLogs`: somebody may want to read why. */
+  /**
+   * Disconnects from the broker and stops what was started for the run. `keepLogs` preserves the logs of a failed
+   * run.
+   */
   stop(keepLogs: boolean): Promise<void>;
 }
 
-/** The broker that the environment names, with whatever services listen there. */
+/** The broker that the environment names, with the services that are connected to it. */
 export async function brokerHost(settings: CliSettings, signal?: AbortSignal): Promise<RunHost> {
   const bus = await connectCommand(settings, signal);
   return { bus, peakRss: () => ({}), stop: () => bus.close() };
 }
 
 export interface OwnHostOptions {
-  /** Default: all that the run wants. */
+  /** Default: all that the run needs. */
   services?: readonly ServiceName[];
   /** Folder of all runs. */
   runsDir: string;
-  /** Further environment of the services. */
+  /** Additional environment of the services. */
   env: Readonly<Record<string, string>>;
   onWarning: (message: string) => void;
 }
 
-/** A private broker and services of the run's own on this machine. */
+/** Starts a private broker and services for one run on this machine. */
 export async function ownHost(
   settings: CliSettings,
   runId: string,

@@ -8,15 +8,17 @@ import {
 } from '@ui-rl/plugin-kit';
 import { filesOfRun, taskMachine, taskUse, type RunFile } from '@ui-rl/settings';
 
-/** How many tasks a run has. */
+/** Number of tasks of a run. */
 export interface TaskCounts {
   training: number;
   evaluation: number;
 }
 
 /**
- * Reads the task sources of a run, so that what is wrong with them is told before anything is started: tasks that nothing can judge, goals that
- * are both trained and evaluated. Warns of those that end before their turns are over. Null where files of theirs are at a broker.
+ * Reads the task sources of a run, to report their faults before anything starts: tasks that nothing can judge, goals
+ * that are both trained
+ * and evaluated. Warns of tasks that end before their turn limit. Returns null if files of the sources are at a
+ * broker.
  *
  * @throws an error that names the option
  */
@@ -47,7 +49,7 @@ export async function countTasks(
   }
 }
 
-/** Says which option it is about that fails. */
+/** Adds the option's name to errors of the work. */
 export async function naming<T>(option: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();

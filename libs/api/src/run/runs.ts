@@ -1,31 +1,31 @@
 import { BusError, FINAL_PHASES, type BusService, type RunUse } from '@ui-rl/bus';
 import type { RunPhase } from '@ui-rl/contracts';
 
-/** A run that a broker knows of. */
+/** A run with data at a broker. */
 export interface KnownRun {
   runId: string;
-  /** Null where its keys are gone, and only messages of it are left. */
+  /** Null if its keys are gone and only messages remain. */
   phase: RunPhase | null;
   /** ISO 8601 time at which that phase began. */
   since?: string;
   reason?: string;
   createdAt?: string;
-  /** Steps behind the policy that samples now. */
+  /** Number of steps of the current sampling policy. */
   step?: number;
 }
 
 export interface MeasuredRun extends KnownRun {
-  /** What it occupies at the broker, or occupied before it was deleted. */
+  /** Its storage at the broker, or its storage before deletion. */
   use: RunUse;
 }
 
-/** All runs that have left anything at the broker, the first that was created first. */
+/** All runs that have data at the broker, oldest first. */
 export async function listRuns(bus: BusService): Promise<KnownRun[]> {
   const runs = await Promise.all((await bus.runStorage.runIds()).map((runId) => readRun(bus, runId)));
   return runs.toSorted((a, b) => (a.createdAt ?? '').localeCompare(b.createdAt ?? ''));
 }
 
-/** A run and what it occupies. Rejects where the broker knows nothing of it. */
+/** A run and its storage. Rejects if the broker does not know the run. */
 export async function showRun(bus: BusService, runId: string): Promise<MeasuredRun> {
   const [run, use] = await Promise.all([readRun(bus, runId), bus.runStorage.use(runId)]);
   const isKnown =
@@ -35,7 +35,7 @@ export async function showRun(bus: BusService, runId: string): Promise<MeasuredR
   return { ...run, use };
 }
 
-/** Ends a run: its services finish what they are doing, and leave it. Resolves to the phase that it was in. */
+/** Stops a run: its services finish their current work and leave it. Resolves to the phase in which the run was. */
 export async function stopRun(
   bus: BusService,
   runId: string,
@@ -50,7 +50,7 @@ export async function stopRun(
   throw new Error(`run ${runId} has ended meanwhile: ${(await bus.runs.state(runId))?.phase}`);
 }
 
-/** Runs that ended so long ago. */
+/** Runs that ended at least this long ago. */
 export async function endedBefore(bus: BusService, days: number): Promise<string[]> {
   const latest = Date.now() - days * 86_400_000;
   const runs = await listRuns(bus);
@@ -60,8 +60,8 @@ export async function endedBefore(bus: BusService, days: number): Promise<string
 }
 
 /**
- * Frees what runs occupy at the broker; with `dryRun` it only says so. Rejects before anything is deleted where one of them has not
- * ended, or the broker knows nothing of it.
+ * Deletes the data of runs at the broker; with `dryRun` it only reports. Rejects before any deletion if one of them
+ * has not ended, or the broker does not know it.
  */
 export async function deleteRuns(
   bus: BusService,
@@ -93,7 +93,7 @@ async function readRun(bus: BusService, runId: string): Promise<KnownRun> {
   return { runId, phase, since, reason, createdAt: record?.createdAt, step: policy?.version };
 }
 
-/** What nobody can read is as good as nothing: it can be shown and deleted all the same. */
+/** Treats unreadable data as missing, so that such a run can still be shown and deleted. */
 async function readable<T>(reading: Promise<T | null>): Promise<T | null> {
   return reading.catch((error: unknown) => {
     if (error instanceof BusError && error.category === 'damaged') return null;

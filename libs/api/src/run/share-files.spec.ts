@@ -39,7 +39,7 @@ function read(...flags: string[]): RunFile {
 
 const tasks = (path = 'tasks.jsonl') => ['--tasks', JSON.stringify({ source_type: 'file', path })];
 
-/** What services are told of a run; undefined where it was not announced. */
+/** The run file that services receive; undefined if the run was not announced. */
 async function announced(run: RunFile): Promise<RunFile | undefined> {
   const runId = `run-${++runs}`;
   await announceRun(bus, runId, run, registry);

@@ -5,8 +5,8 @@ import type { ComponentRegistry, NamedFile } from '@ui-rl/plugin-kit';
 import { filesOfRun, type RunFile } from '@ui-rl/settings';
 
 /**
- * Uploads the files that a run file names on this machine, by their content, and returns a copy of the run file that names their
- * addresses. Rejects with the option where a file cannot be read, or an address means nothing at this broker.
+ * Uploads the local files that a run file names, addressed by content, and returns a copy of the run file with their
+ * addresses. Rejects with the option's name if a file cannot be read or an address is invalid at this broker.
  */
 export async function shareFiles(
   bus: BusService,

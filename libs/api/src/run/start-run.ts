@@ -29,61 +29,65 @@ import { brokerHost, ownHost } from './run-host';
 
 export interface RunOptions {
   /**
-   * Further options, as on the command line: `['--training.max_steps', '10']`. Keys among them (`--gbox_api_key`) are for services of its own
-   * alone, in whose environment they are.
+   * Further options, as on the command line: `['--training.max_steps', '10']`. API keys among them (`--gbox_api_key`)
+   * go only to the environment of services that this call starts.
    */
   flags?: readonly string[];
-  /** Where relative paths of flags, and of a run file that is an object, start. Default: the working directory. */
+  /** Base of relative paths in flags and in a run file given as an object. Default: the working directory. */
   workingDir?: string;
   /**
-   * `broker`: the services of the broker that `NATS_URL` names. `own`: a broker and six services on this machine, which end with
-   * the run. Default: `broker` where `NATS_URL` is set, else `own`.
+   * `broker`: the services of the broker that `NATS_URL` names. `own`: a broker and six services on this machine,
+   * which stop with
+   * the run. Default: `broker` if `NATS_URL` is set, else `own`.
    */
   services?: 'broker' | 'own';
-  /** Ends the waiting, and services of its own; a run of other services goes on. */
+  /** Stops waiting, and stops services of the run; with services of a broker, the run continues. */
   signal?: AbortSignal;
-  /** Asked what becomes of the checkpoints of an earlier run, where the run file says `ask`. Default: that is an error. */
+  /**
+   * Asks what to do with the checkpoints of an earlier run, if the run file says `ask`. Default: that case is an
+   * error.
+   */
   ask?: (question: string) => Promise<string>;
-  /** Called with everything the run tells. */
+  /** Called with every event of the run. */
   onEvent?: (event: RunEvent) => void;
-  /** Called with what goes wrong and does not end the run. */
+  /** Called with non-fatal problems. */
   onWarning?: (message: string) => void;
 }
 
-/** What came of a run. */
+/** The result of a run. */
 export interface TrainResult extends QuickstartReport {
   runId: string;
 }
 
-/** A run that is going on. */
+/** An active run. */
 export interface StartedRun {
   readonly runId: string;
   readonly run: RunFile;
-  /** What was decided for it that the run file does not say. */
+  /** Decisions that the run file left open. */
   readonly notes: readonly string[];
-  /** What is known of it, as it happens. */
+  /** Live state of the run. */
   readonly observer: RunObserver;
-  /** Address of the monitor, where the services are its own. */
+  /** Address of the monitor, if the services were started for the run. */
   readonly monitorUrl?: string;
-  /** Context file of its broker (`NATS_CONTEXT`, `nats --context`), where that is its own. */
+  /** Context file of its broker (`NATS_CONTEXT`, `nats --context`), if the broker was started for the run. */
   readonly contextFile?: string;
-  /** Folder of its services' logs, where these are its own; it goes with them, unless the run failed. */
+  /** Log folder of services that were started for the run; removed with them unless the run fails. */
   readonly logsDir?: string;
-  /** The monitor's page of the run at an address that answers here; else what there is, and what to do. */
+  /** Address of the run's page on a reachable monitor; else a description of the problem and its fix. */
   monitorPage(): Promise<string>;
-  /** How far it has come, on one line. */
+  /** Progress on one line. */
   progress(): string;
-  /** Resolves when the run has ended; rejects where it failed or the signal aborts. */
+  /** Resolves when the run has ended; rejects if it failed or the signal aborts. */
   end(): Promise<TrainResult>;
-  /** Stops following; ends services of its own. */
+  /** Stops following the run, and stops services that were started for it. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a run. What the environment says counts as for the command line.
+ * Starts a run. Reads the same environment variables as the command line.
  *
  * @param runFile path of a run file, or its options as an object
- * @throws SettingsError with everything that is wrong with the run file, before anything is started
+ * @throws SettingsError with every fault of the run file, before anything starts
  */
 export async function startRun(
   runFile: string | RunFileOptions,
@@ -122,7 +126,7 @@ export async function startRun(
   try {
     signal?.throwIfAborted();
     run.logging.behavior_if_log_dir_exists = await decideOnLogDir(bus, run, options.ask);
-    // Services of its own are as many as it wants.
+    // Own services include as many actors as the run asks for.
     const wantedActors = services === 'broker' ? run.rollout.num_actors : 0;
     const watchActors = missingActors(wantedActors, onWarning);
     const absent = services === 'broker' ? missingServices(settings.nats, onWarning) : undefined;

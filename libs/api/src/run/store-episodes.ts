@@ -2,24 +2,24 @@ import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { boundedFetch } from '@ui-rl/http';
 import type { StoredEpisode, Trajectory } from '@ui-rl/contracts';
 
-/** A page of episodes with all their tokens; whoever calls this names the monitor. */
+/** A page of episodes with all their tokens. Trusted, because the caller names the monitor. */
 const askMonitor = boundedFetch({ maxBytes: 256 * 2 ** 20, isTrusted: true });
 const ANSWER_WITHIN_MS = 120_000;
 
 export interface StoreEpisodesOptions {
   /** Address of the monitor that has recorded the run. */
   monitor: string;
-  /** What it asks readers from other machines for. */
+  /** Access token, which the monitor requires from other machines. */
   token?: string;
   runId: string;
-  /** File to write; one that is there is replaced. */
+  /** File to write; an existing one is replaced. */
   out: string;
-  /** Only those the verifier calls a success, or none; default: all. */
+  /** Filters by the verifier's verdict. Default: all. */
   success?: 'yes' | 'no' | 'unknown';
-  /** Only those of tasks with this in their id or description. */
+  /** Filters by a text in the task's id or description. */
   task?: string;
   signal?: AbortSignal;
-  /** Told how many are written. */
+  /** Called with the number of episodes written. */
   onProgress?: (episodes: number) => void;
 }
 
@@ -31,8 +31,9 @@ export interface StoredFile {
 }
 
 /**
- * Writes the training episodes that a monitor has recorded of a run into a file of `StoredEpisode`s, with the screenshots that their
- * prompts show. Rejects, and leaves no file, where the monitor does not know the run, or the screenshots are gone with it.
+ * Writes the training episodes that a monitor has recorded of a run to a file of `StoredEpisode`s, with the
+ * screenshots of their prompts. Rejects without leaving a file if the monitor does not know the run or has lost the
+ * screenshots.
  */
 export async function storeEpisodes(options: StoreEpisodesOptions): Promise<StoredFile> {
   const { out } = options;

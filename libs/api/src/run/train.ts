@@ -2,10 +2,10 @@ import type { RunFileOptions } from '@ui-rl/settings';
 import { startRun, type RunOptions, type TrainResult } from './start-run';
 
 /**
- * Trains to the end. What the environment says counts as for the command line.
+ * Trains until the run ends. Reads the same environment variables as the command line.
  *
  * @param runFile path of a run file, or its options as an object
- * @returns what came of it; rejects where the run failed
+ * @returns the result; rejects if the run failed
  */
 export async function train(
   runFile: string | RunFileOptions,

@@ -45,7 +45,7 @@ describe('a critic', () => {
     const [model, other] = [await client.createCritic(), await client.createCritic()];
     expect(await client.post('get_info', { model_id: model })).toMatchObject({ model_role: 'critic' });
     expect(await values(model)).toEqual([0, 0, 0, 0, 0, 0]);
-    // Σ weight · ½ (V − R)², and nothing of values further away than the clip.
+    // Σ weight · ½ (V − R)², without gradient for values beyond the clip.
     const first = await learn(model);
     expect(first.metrics['loss:sum']).toBeCloseTo(3.5 / 2, 6);
     expect(first.metrics['loss/clip_fraction:mean']).toBe(0);

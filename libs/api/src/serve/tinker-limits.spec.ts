@@ -32,7 +32,7 @@ describe('access, limits and ends', () => {
       await expect(new PlainClient(guarded.url, key).get('healthz')).rejects.toThrow('401');
     }
     expect(await new PlainClient(guarded.url, KEY).get('healthz')).toEqual({ status: 'ok' });
-    // An archive's address is secret itself; that it is told needs the key.
+    // An archive's address is itself a secret; requesting it needs the key.
     const status = async (path: string) => (await new PlainClient(guarded.url).request(path)).status;
     expect(await status(`archives/${'x'.repeat(43)}`)).toBe(404);
     expect(await status('training_runs/a/checkpoints/weights/b/archive')).toBe(401);

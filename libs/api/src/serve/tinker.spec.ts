@@ -30,7 +30,7 @@ async function trainedOnce(model: string): Promise<string> {
   return (await client.run('optim_step', step(model, 2))).weights.digest;
 }
 
-/** Name → sha256 of what an archive has, as `tar` reads it. */
+/** Name → sha256 of an archive's files, as `tar` reads it. */
 async function filesIn(url: string): Promise<Record<string, string>> {
   const folder = mkdtempSync(join(served.dir, 'archive-'));
   const file = join(folder, 'archive.tar.gz');
@@ -77,7 +77,7 @@ describe('a server', () => {
     await expect(create({ session_id: 'gone' })).rejects.toThrow('404: there is no session "gone"');
     await expect(create({ colour: 'red' })).rejects.toThrow('colour: is not known here');
     await expect(client.post('fly', {})).rejects.toThrow('404: there is no verb "fly"');
-    // Or the official client takes it for a fault of the network, and sends it again for minutes.
+    // Otherwise the official client takes the answer for a network fault and retries for minutes.
     const refused = await client.request('optim_step', { method: 'POST' });
     expect([refused.status, refused.headers.get('content-length')]).toEqual([
       400,
@@ -109,7 +109,7 @@ describe('training', () => {
       expect(stepped.weights.version).toBe(round + 1);
     }
     expect(losses[2]).toBeLessThan(losses[0] * 0.95);
-    // An image as long as the server says it is.
+    // An image that claims the given number of tokens.
     const shown = (count: number) => ({
       model_input: { chunks: [text(5), image, text(6)] },
       loss_fn_inputs: { target_tokens: tensor(new Array<number>(count).fill(9), 'int64') },
@@ -145,7 +145,7 @@ describe('training', () => {
     await expect(client.post('optim_step', step(again, 2, 1))).rejects.toThrow(
       'seq_id 2 was another request',
     );
-    // The step arrives before the gradients it is numbered after.
+    // The step arrives before the gradients that precede it by number.
     const early = await client.post('optim_step', step(mixed, 2));
     await client.run('forward_backward', training(mixed, 1));
     expect((await client.result(early)).weights.digest).toBe(expected);
@@ -183,7 +183,7 @@ describe('training', () => {
       'expected one for each of the 6',
     );
     await expect(pass('cross_entropy', sampled)).rejects.toThrow('is nothing the loss reads here');
-    // Failures have added nothing, and weights of nothing but 0 add nothing.
+    // Failed passes have added no gradient, and neither do weights that are all 0.
     const { metrics } = await pass('cross_entropy', { weights: tensor(words.map(() => 0)) });
     expect(metrics['loss:sum']).toBe(0);
     await unload(model);
@@ -226,10 +226,10 @@ describe('weights', () => {
     await expect(client.post('save_weights', { model_id: model, path: '../up' })).rejects.toThrow('path');
     const loaded = await client.run('load_weights', { model_id: other, path, optimizer: true, seq_id: 1 });
     expect(loaded.weights).toEqual({ version: 1, digest });
-    // What was asked of a model before would be lost.
+    // Pending requests of the model would be lost.
     const again = client.post('load_weights', { model_id: other, path, seq_id: 2 });
     await expect(again).rejects.toThrow('400: LoadWeights is not permitted with seq_id 2');
-    // With the state of the optimizer, so that both go on alike.
+    // Includes the optimizer state, so that both continue identically.
     const next: string[] = [];
     for (const [id, seq] of [
       [model, 5],
@@ -275,7 +275,7 @@ describe('weights', () => {
     const id = `${own.session}:train:4`;
     expect(begun.model_id).toBe(id);
     expect(await own.result(begun)).toMatchObject({ model_id: id, path, weights: { version: 1, digest } });
-    // Sent again, and another one under the same number.
+    // The same request again, then another one under the same number.
     expect(await own.post('load_weights', { ...load, user_metadata: { a: 'b' } })).toEqual(begun);
     await expect(own.post('load_weights', load)).rejects.toThrow('seq_id 4 was another request');
     expect(await own.post('get_info', { model_id: id })).toMatchObject({ lora_rank: 4 });
@@ -346,7 +346,7 @@ describe('weights', () => {
     const bySession = await client.run('asample', { ...greedy, sampling_session_id: session, seq_id: 0 });
     const byPath = await client.run('asample', { ...greedy, model_path: path });
     expect(byPath.sequences).toEqual(bySession.sequences);
-    // Two others: the engine holds no more.
+    // Two other models fill the engine's capacity.
     for (const [index, name] of ['second', 'third'].entries()) {
       await client.run('save_weights_for_sampler', { model_id: model, path: name, seq_id: 5 + index });
     }
@@ -363,7 +363,7 @@ describe('weights', () => {
       model_path: path,
     });
     await unload(model);
-    // The model is gone, its weights are not.
+    // The model has been evicted, but its weights remain.
     expect((await client.run('asample', { ...greedy, model_path: path })).sequences).toEqual(
       byPath.sequences,
     );

@@ -9,25 +9,25 @@ import { deviceFor, type EngineChoice } from '../model/engine-choice';
 import { modelFolder } from '../model/model-folder';
 
 export interface ServeTinkerOptions extends Partial<EngineChoice>, Partial<ServingLimits> {
-  /** Hugging Face folder, name on the hub or name of `UIRL_MODELS`; clients name it in the same way. */
+  /** Hugging Face folder, name on the hub or name in `UIRL_MODELS`; clients use the same name. */
   model: string;
-  /** Where checkpoints are kept. */
+  /** Folder for checkpoints. */
   dir: string;
-  /** Default 127.0.0.1; beyond loopback keys are needed. */
+  /** Default 127.0.0.1; an address beyond loopback requires keys. */
   host?: string;
-  /** Default 0: a free one. */
+  /** Default 0: any free port. */
   port?: number;
-  /** What clients have to show, one of them; none: whoever reaches the address. */
+  /** API keys, one of which clients must send. Without keys, every client that reaches the address has access. */
   keys?: readonly string[];
   /** Longest sequence, prompt and answer together, in tokens. Default 4,096. */
   maxSequence?: number;
-  /** Sequences that are sampled at the same time. Default 16. */
+  /** Number of sequences to sample at the same time. Default 16. */
   rows?: number;
-  /** Threads of the device; default: one per core. */
+  /** Threads of the device. Default: one per core. */
   threads?: number;
-  /** Whether a result depends neither on what is computed beside it nor on its place there. Default false. */
+  /** Makes results independent of the other work in a batch and of the position in it. Default false. */
   deterministic?: boolean;
-  /** Longest request in bytes. Default 64 MiB. */
+  /** Maximum request size in bytes. Default 64 MiB. */
   maxBodyBytes?: number;
   signal?: AbortSignal;
   onProgress?: (line: string) => void;
@@ -36,15 +36,15 @@ export interface ServeTinkerOptions extends Partial<EngineChoice>, Partial<Servi
 export interface ServedTinker {
   /** `http://127.0.0.1:40123`. */
   url: string;
-  /** Resolves with what went wrong when the engine is gone. */
+  /** Resolves with the error when the engine has failed. */
   ended: Promise<Error>;
-  /** Ends what is in progress, and releases the device. */
+  /** Stops all work and releases the device. */
   stop(): Promise<void>;
 }
 
 const MAX_BODY_BYTES = 64 * 2 ** 20;
 
-/** Offers a model to clients of Tinker's API, who train adapters over it on the device of this machine. */
+/** Serves a model through Tinker's API: clients train adapters for it on the device of this machine. */
 export async function serveTinker(options: ServeTinkerOptions): Promise<ServedTinker> {
   const { host = '127.0.0.1', keys = [], onProgress = () => undefined, signal } = options;
   if (keys.length === 0 && !isLoopback(host)) {

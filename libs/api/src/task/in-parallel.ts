@@ -1,7 +1,7 @@
 /**
- * Does the work of places 0 … count - 1, several at once.
+ * Runs the work for indices 0 … count - 1, several at once.
  *
- * @param onFailure ends the others: called with the first failure, which is thrown once all have ended
+ * @param onFailure stops the other work: called with the first failure, which is thrown once all have settled
  */
 export async function inParallel(
   count: number,

@@ -1,6 +1,6 @@
 import type { ScreenshotStore } from '@ui-rl/episode';
 
-/** The screenshots of an episode, for as long as somebody holds it. */
+/** Holds the screenshots of an episode in memory. */
 export class MemoryScreenshots implements ScreenshotStore {
   private readonly pngs = new Map<string, Uint8Array>();
 

@@ -14,30 +14,30 @@ import { RETRIES } from '@ui-rl/retry';
 import { readCliSettings, type LoadedRunFile, type RunFile } from '@ui-rl/settings';
 import { MemoryScreenshots } from './memory-screenshots';
 
-/** An episode that was played, as actors publish it, with its screenshots. */
+/** A played episode as actors publish it, with its screenshots. */
 export interface EpisodeResult extends Trajectory {
   /** The PNG of a screenshot that the episode names by its sha256. */
   screenshot: (sha256: string) => Uint8Array;
 }
 
 export interface PlayerOptions {
-  /** Who answers: a `VisionLanguageModel`, or anything else that does. */
+  /** A `VisionLanguageModel` or any other policy. */
   policy: Policy;
-  /** Episodes at once. */
+  /** Number of concurrent episodes. */
   actors: number;
-  /** Ends what is being played. */
+  /** Aborts the episodes. */
   signal?: AbortSignal | undefined;
-  /** Called with what goes wrong and does not end it. */
+  /** Called with non-fatal problems. */
   onWarning?: ((message: string) => void) | undefined;
-  /** Called as each turn of an episode is over. */
+  /** Called after each turn of an episode. */
   onTurn?: ((turn: Turn) => void) | undefined;
-  /** Called with each screenshot as it is made, before the turn that is decided on it; also with one that was seen before. */
+  /** Called with each new screenshot before the turn that uses it, even if an identical one occurred before. */
   onScreenshot?: ((png: Uint8Array, sha256: string) => void) | undefined;
-  /** What counts instead of variables of this process that environments read. */
+  /** Overrides environment variables of this process for environments. */
   variables?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Plays tasks in environments of this process, as evaluations do: at the temperature of those. */
+/** Plays tasks in environments of this process, at the evaluation temperature. */
 export class Player {
   private readonly environments = new Map<string, Promise<Sessions>>();
   private readonly stopping = new AbortController();
@@ -63,8 +63,9 @@ export class Player {
   }
 
   /**
-   * Throws where the environment cannot be started, or the policy's failure is none of the episode's; what else fails gives an
-   * `invalid` episode with the reason.
+   * @throws if the environment cannot start, or if the policy fails for every episode; any other failure yields an
+   *   `invalid` episode
+   * with the reason
    */
   async play(request: RolloutRequest): Promise<EpisodeResult> {
     const { onTurn, onScreenshot } = this.options;
@@ -87,7 +88,7 @@ export class Player {
     return Object.assign(played, { screenshot: (sha256: string) => screenshots.png(sha256) });
   }
 
-  /** Ends what is being played, and the environments. */
+  /** Aborts the episodes and closes the environments. */
   async close(): Promise<void> {
     this.stopping.abort();
     const started = [...this.environments.values()];
@@ -99,7 +100,7 @@ export class Player {
     return { deadlineMs: this.run.environment.deadline_ms, leaseMs: leaseOf(this.run) };
   }
 
-  /** Environments start when a task needs them. */
+  /** Starts an environment when the first task needs it. */
   private environment(kind: string): Promise<Sessions> {
     const known = this.environments.get(kind);
     if (known !== undefined) return known;
@@ -126,7 +127,7 @@ function logOf({ onWarning }: PlayerOptions): Log {
   };
 }
 
-/** Has every image of a prompt as bytes, those of earlier turns too. */
+/** Adds the bytes of every image in a prompt, including images of earlier turns. */
 function withImages(policy: Policy, screenshots: MemoryScreenshots): Policy {
   const bytesOf = (image: Uint8Array | string) =>
     typeof image === 'string' ? screenshots.png(image) : image;

@@ -8,7 +8,7 @@ const runFile = {
   rollout: { max_turns: 4, max_tokens: 24 },
 };
 
-/** Says the same in every turn. */
+/** A policy that gives the same answer in every turn. */
 function saying(text: string): Policy {
   return {
     modelImage: async (size) => size,

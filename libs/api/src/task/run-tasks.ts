@@ -7,25 +7,26 @@ import { inParallel } from './in-parallel';
 import { Player, type EpisodeResult } from './player';
 
 export interface TaskOptions {
-  /** Who answers: a `VisionLanguageModel`, or anything else that does. */
+  /** A `VisionLanguageModel` or any other policy. */
   policy: Policy;
   /**
-   * How the episode is played and judged: path of a run file, or its options as an object. What concerns episodes counts as in an
-   * evaluation: `model.prompt`, `model.action_format`, `environment`, `rollout`, `evaluation.temperature`, `verifier`, `rewards`.
+   * How to play and judge the episode: path of a run file, or its options as an object. The options for episodes
+   * apply as in an evaluation: `model.prompt`, `model.action_format`, `environment`, `rollout`,
+   * `evaluation.temperature`, `verifier`, `rewards`.
    */
   runFile?: string | RunFileOptions;
-  /** Seeds the start of the environment and the sampler. Default 0. */
+  /** Seed of the environment and of the sampler. Default 0. */
   seed?: number;
-  /** Ends it: the promise rejects with the signal's reason. */
+  /** Aborts the episodes: the promise rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Called with what goes wrong and does not end it. */
+  /** Called with non-fatal problems. */
   onWarning?: (message: string) => void;
 }
 
 export interface TasksOptions extends TaskOptions {
-  /** Episodes at once. Default 4. */
+  /** Number of concurrent episodes. Default 4. */
   actors?: number;
-  /** Called as each episode is over, with its place among the tasks. */
+  /** Called after each episode, with the index of its task. */
   onEpisode?: (episode: EpisodeResult, place: number) => void;
 }
 
@@ -34,8 +35,8 @@ const NAME = 'run-task';
 /**
  * Plays one task in an environment of this process.
  *
- * @param task a whole task, or its description: of one that a task source knows, or for the environment of the run file
- * @returns the episode; `invalid`, with the reason, where something other than the policy failed
+ * @param task a whole task, or a description: one that a task source knows, or a goal for the run file's environment
+ * @returns the episode; `invalid`, with the reason, if something other than the policy failed
  */
 export async function runTask(task: string | Task, options: TaskOptions): Promise<EpisodeResult> {
   const [episode] = await runTasks([task], { ...options, actors: 1 });
@@ -43,10 +44,10 @@ export async function runTask(task: string | Task, options: TaskOptions): Promis
 }
 
 /**
- * Plays tasks, several at once, with one policy. The seed of the task at place `i` is `seed + i`.
+ * Plays tasks, several at once, with one policy. The seed of task `i` is `seed + i`.
  *
  * @returns the episodes in the order of the tasks
- * @throws SettingsError with everything that is wrong with the run file
+ * @throws SettingsError with every fault of the run file
  */
 export async function runTasks(
   tasks: readonly (string | Task)[],

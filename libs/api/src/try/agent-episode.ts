@@ -7,7 +7,7 @@ import type { LiveView, ShownTurn } from './view';
 
 const NAME = 'try';
 
-/** A policy plays one episode, and each turn is shown as it is over. */
+/** Has a policy play one episode, and shows each turn when it ends. */
 export async function playByAgent(
   setup: TrySetup,
   options: TryOptions,
@@ -22,7 +22,7 @@ export async function playByAgent(
   try {
     const tell = (turn: Turn): void => {
       const shown = shownTurn(turn);
-      // Of an episode that begins again nothing counts that was before.
+      // A restarted episode discards its earlier turns.
       live.update({ turns: [...live.view.turns.slice(0, turn.index), shown] });
       options.onTurn?.(shown);
     };

@@ -3,8 +3,8 @@ import { ask, type Terminal } from '../local/ask';
 import type { ShownProposal } from './view';
 
 /**
- * Has somebody at a terminal pick checks, by their numbers. Where the terminal has nobody any more (Ctrl-D), the live page alone is left to
- * pick them: it then ends with the signal.
+ * Asks the user at a terminal to pick checks by number. If the terminal's input has ended (Ctrl-D), only the live
+ * page can pick them; the question then ends with the signal.
  */
 export async function askForChecks(
   proposals: readonly ShownProposal[],
@@ -42,7 +42,7 @@ function numbersOf(answer: string): number[] {
   return [...new Set(words.map(Number))];
 }
 
-/** Also of a page, which may say anything: without what would move the cursor. */
+/** Strips control characters that could move the cursor: a page can produce any text. */
 export function plain(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').trim();
 }

@@ -4,7 +4,7 @@ import { PROPOSAL_KINDS, type Proposal, type ProposalKind } from './propose';
 import type { CheckVerdict } from './verify-task';
 import type { ShownProposal } from './view';
 
-/** What `--checks` says: all kinds, or some. @throws TryFailure for a kind that there is not */
+/** Parses `--checks`: all kinds, or some. @throws TryFailure for an unknown kind */
 export function readKinds(text: string): readonly ProposalKind[] {
   if (text === 'all') return PROPOSAL_KINDS;
   const kinds = text.split(',').map((kind) => kind.trim());
@@ -16,7 +16,7 @@ export function readKinds(text: string): readonly ProposalKind[] {
   return kinds as ProposalKind[];
 }
 
-/** Proposals with what a replay and doing nothing say of each. */
+/** Proposals with the verdicts of a replay and of an episode without actions. */
 export function judged(proposals: readonly Proposal[], verdicts: readonly CheckVerdict[]): ShownProposal[] {
   const preset = new Set<ProposalKind>();
   return proposals.map(({ kind, words, isLikely }, id) => {
@@ -27,12 +27,12 @@ export function judged(proposals: readonly Proposal[], verdicts: readonly CheckV
   });
 }
 
-/** A state that the page calls its own says all that storage and globals would say again. */
+/** A state that the page publishes itself makes checks on storage and globals redundant. */
 function isToldAlready(kind: ProposalKind, preset: ReadonlySet<ProposalKind>): boolean {
   return (kind === 'storage' || kind === 'expression') && preset.has('state');
 }
 
-/** Why what holds after an episode alone is no check. */
+/** Why a condition that held only after the recorded episode is not a check. */
 export const ANOTHER_EACH_TIME = 'it does not hold when the same is done again: it is another one each time';
 
 function refusalOf({ holdsAfter, holdsWithout }: CheckVerdict): string | null {
@@ -42,7 +42,7 @@ function refusalOf({ holdsAfter, holdsWithout }: CheckVerdict): string | null {
   return null;
 }
 
-/** The checks of proposals that somebody has picked. @throws TryFailure that says why one is none */
+/** The checks of the picked proposals. @throws TryFailure that says why a proposal cannot be a check */
 export function picked(
   proposals: readonly Proposal[],
   shown: readonly ShownProposal[],
@@ -59,7 +59,7 @@ export function picked(
   });
 }
 
-/** Those of some kinds that can be picked. @throws TryFailure that names the kinds where there is none of */
+/** Proposals of the given kinds that can be picked. @throws TryFailure that names the kinds if there are none */
 export function ofKinds(shown: readonly ShownProposal[], kinds: readonly ProposalKind[]): number[] {
   const usable = shown.filter(({ refused }) => refused === null);
   if (kinds.length < PROPOSAL_KINDS.length) {
@@ -77,12 +77,12 @@ function noneOf(kind: string, shown: readonly ShownProposal[], usable: readonly 
   return `no check of kind ${kind} can be made: ${why}. There are: ${others.join(', ') || 'none'}`;
 }
 
-/** Turns that an episode may have: twice what the person needed, since an agent errs. */
+/** Turn limit of an episode: twice the person's actions, because an agent makes mistakes. */
 export function maxSteps(actions: number): number {
   return 2 * actions + 1;
 }
 
-/** A name for files and ids, made of a sentence. */
+/** A name for files and ids, derived from a sentence. */
 export function slugOf(sentence: string): string {
   const slug = sentence
     .toLowerCase()

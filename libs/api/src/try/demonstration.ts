@@ -21,10 +21,12 @@ import type { TrySetup } from './setup';
 const NAME = 'by-hand';
 
 /**
- * The episode that a person has played as a model would have answered it, token by token, so that a run can begin with it
- * (`training.warm_start`): a line of such a file. The model is loaded for its tokenizer and the size in which it sees screenshots.
+ * Converts a person's episode to the answers that a model would have given, token by token, for a run that starts
+ * from it
+ * (`training.warm_start`). Returns one line of such a file. The model is loaded for its tokenizer and its screenshot
+ * size.
  *
- * @throws where the actions cannot be said in the model's dialect, or do not succeed when they are said so; TryFailure for the latter
+ * @throws if the action format cannot express the actions; TryFailure if the converted actions do not succeed
  */
 export async function demonstrate(hand: HandTask, setup: TrySetup, options: TryOptions): Promise<string> {
   const { signal, onWarning, workingDir } = options;
@@ -33,10 +35,10 @@ export async function demonstrate(hand: HandTask, setup: TrySetup, options: TryO
   const { run, registry } = setup.loaded;
   const dialect = registry.create('action-dialect', run.model.action_format, {});
   const policy = new Demonstrator(model, dialect, [...hand.actions, { action: 'finish', success: true }]);
-  // As sampled in training.
+  // Sampled as in training.
   const sampled = structuredClone(run);
   sampled.evaluation.temperature = 1;
-  // As many as the run has that is written with it.
+  // The turn limit of the run that is written together with it.
   sampled.rollout.max_turns = hand.task.maxSteps;
   const player = await Player.create(
     { registry, run: sampled },
@@ -86,7 +88,7 @@ function requestOf({ task }: HandTask, { seed }: TrySetup): RolloutRequest {
   };
 }
 
-/** Answers what a person has done. */
+/** A policy that answers with the person's actions. */
 class Demonstrator implements Policy {
   private next = 0;
   private shown: Uint8Array = new Uint8Array(0);

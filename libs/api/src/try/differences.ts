@@ -1,9 +1,9 @@
 import { isRecord } from '@ui-rl/plugin-kit';
 
-/** Something that is there now and was not, or was another one. */
+/** A new or changed value. */
 export interface Difference {
   path: readonly (string | number)[];
-  /** `element`: in the list that the path leads to; `value`: at the path. */
+  /** `element`: in the list at the path; `value`: at the path. */
   kind: 'value' | 'element';
   value: unknown;
 }
@@ -11,8 +11,8 @@ export interface Difference {
 const MAX_DIFFERENCES = 60;
 
 /**
- * What has come to be or changed between two values, as small parts: plain values where they stand, and elements of lists that no list had
- * before. What is gone is told of nothing.
+ * The values that are new or changed, as small parts: plain values at their paths, and elements that no list had
+ * before. Removed values are not reported.
  */
 export function differences(before: unknown, after: unknown): Difference[] {
   return [...differ(before, after, [])].slice(0, MAX_DIFFERENCES);
@@ -27,7 +27,7 @@ function* differ(before: unknown, after: unknown, path: Difference['path']): Gen
   } else yield { path, kind: 'value', value: after };
 }
 
-/** A list of the same length has changed in its elements; a longer one has new elements. */
+/** A list of the same length has changed elements; a longer one has new elements. */
 function* inList(
   before: readonly unknown[],
   after: readonly unknown[],

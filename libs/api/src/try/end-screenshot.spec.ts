@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { tryPage } from './try-page';
 
-/** A click shows the next colour; after the last one comes the first one again. */
+/** Each click shows the next colour; the first one follows the last. */
 const COLOURS = ['white', 'green', 'blue'];
 const PAGE = `<!doctype html><body style="margin: 0; height: 100vh"><script>
   let clicks = 0;
@@ -33,7 +33,7 @@ beforeAll(async () => {
     let body = '';
     request.on('data', (part) => (body += part));
     request.on('end', () => {
-      // Whether it sees pictures is asked before the episode.
+      // The opening question checks that the endpoint accepts pictures.
       const isTrial = !body.includes('Task: ');
       const content = isTrial ? 'white' : JSON.stringify(answers.shift() ?? FINISH);
       response.setHeader('content-type', 'application/json');

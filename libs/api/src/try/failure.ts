@@ -1,4 +1,4 @@
-/** Why a page cannot be tried, said to whoever wanted to: what was found, and what to do. */
+/** Why a page cannot be tried, for the user: the problem and its fix. */
 export class TryFailure extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

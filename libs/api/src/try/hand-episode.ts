@@ -12,23 +12,23 @@ import { verifyTask } from './verify-task';
 import type { LiveView, ShownProposal } from './view';
 
 const MAX_ACTIONS = 200;
-/** Starts that are looked at without acting, besides the recorded one: what a seed changes may make a check true. */
+/** Number of other seeds whose start is verified without actions: a check may already hold on another start. */
 const OTHER_STARTS = 2;
 /** The usual cause of a check that fails on a fresh page. */
 const RANDOM_PAGE =
   'If the page is random or reads the clock, make it depend on the seed of window.uirl.reset({ seed }): docs/guides/your-own-page.md#pages-with-randomness';
 
-/** What a person has shown, as a task that was tried both ways. */
+/** A person's demonstration as a task, verified with and without its actions. */
 export interface HandTask {
   task: CheckedTask;
-  /** With everything that was typed; never to be written. */
+  /** Contains everything that was typed; never write this to a file. */
   actions: readonly Action[];
   played: HandPlayed;
   /** The checks in words. */
   checks: readonly string[];
 }
 
-/** One episode that a person plays, and the task that is made of it. */
+/** One episode that a person plays, and the task derived from it. */
 export class HandEpisode {
   private play: HandPlay | undefined;
   private choice:
@@ -41,18 +41,18 @@ export class HandEpisode {
     private readonly live: LiveView,
     private readonly idleMs: number,
   ) {
-    // What is misspelt is said before anybody has played.
+    // Reports a misspelt kind before the person plays.
     if (options.checks !== undefined) readKinds(options.checks);
   }
 
-  /** What the live page asks for. */
+  /** The requests of the live page. */
   readonly handlers: LiveHandlers = {
     act: (action) => this.playing().act(action),
     done: () => this.playing().done(),
     choose: (ids) => this.choose(ids),
   };
 
-  /** @throws TryFailure where the page fails, or nobody does anything */
+  /** @throws TryFailure if the page fails, or after too long without activity */
   async playOn(stage: Stage, saveStorage: (save: () => Promise<object>) => Promise<void>): Promise<HandTask> {
     const { setup, live, options, idleMs } = this;
     const played = await this.playOnce(stage, saveStorage);
@@ -74,7 +74,7 @@ export class HandEpisode {
     const { checks, words } = await this.chosen(proposals, shown, idleMs);
     live.update({ phase: 'checking' });
     const task = this.taskWith(checks, actions);
-    // From other starts each check was tried before.
+    // Each check was already verified from other starts.
     const verdict = await verifyTask(stage, task, actions, setup.seed);
     if (verdict.untouched)
       throw new TryFailure('the task is true without doing anything: its checks say nothing');
@@ -112,7 +112,7 @@ export class HandEpisode {
     return { ...this.setup.task, maxSteps: maxSteps(actions.length), checks: [...checks] };
   }
 
-  /** By kinds that were named before, or by whoever answers first: the live page, or the caller. */
+  /** Picks the checks by the kinds in the options, or by the first answer from the live page or the caller. */
   private async chosen(
     proposals: readonly Proposal[],
     shown: readonly ShownProposal[],

@@ -10,22 +10,22 @@ import type { LiveView, ShownTurn } from './view';
 
 export interface HandOptions {
   live: LiveView;
-  /** Ends it where nobody has done anything for so long. */
+  /** Ends the episode after this time without activity, in ms. */
   idleMs: number;
   maxActions: number;
   signal?: AbortSignal | undefined;
   onTurn?: ((turn: ShownTurn) => void) | undefined;
 }
 
-/** What a person has done. */
+/** A person's episode. */
 export interface HandPlayed extends Played {
-  /** With everything that was typed: for replays alone, never to be written or shown. */
+  /** Contains everything that was typed: for replays only, never write or show this. */
   actions: readonly Action[];
-  /** Places among them of what was typed where nobody may read it. */
+  /** Indices of the actions that typed secrets. */
   secretAt: ReadonlySet<number>;
 }
 
-/** The actions as they may be written. */
+/** The actions with secrets removed, which may be written. */
 export function writtenActions({
   actions,
   secretAt,
@@ -39,33 +39,33 @@ function masked(action: Action): object {
   return action.action === 'key' ? { ...action, keys: [MASKED] } : { ...action };
 }
 
-/** What an action types, as far as it tells; null where it types nothing. */
+/** The text that an action types; null if it types none. */
 function textOf(action: Action): string | null {
   if (action.action === 'type') return action.text;
   if (action.action !== 'key') return null;
   const [key, ...others] = action.keys.filter((each) => each !== 'shift');
   if (key === undefined || others.length > 0) return null;
   if (key === 'space') return ' ';
-  // Names of keys are longer than any character.
+  // Names of keys have more than one character.
   return Array.from(key).length === 1 ? key : null;
 }
 
-/** How long after an action the page is looked at again: what comes later is waited for in replays, too. */
+/** Delay after an action before the page is checked again; later changes also need a wait in replays. */
 const LATER_SECONDS = 0.5;
-/** What a replay waits then. */
+/** The wait that a replay needs then. */
 const WAIT: Action = { action: 'wait', seconds: 1 };
-/** Share of the pixels that have to differ: a caret that blinks does not. */
+/** Minimum share of pixels that must differ; a blinking caret stays below it. */
 const CHANGED_SHARE = 0.002;
 const CHANGED_BY = 16;
 
-/** A person plays an episode: what is done on the live page becomes actions of the environment, one after the other. */
+/** A person plays an episode: input on the live page becomes actions of the environment, one after the other. */
 export class HandPlay {
   private readonly actions: Action[] = [];
   private readonly touched = new Set<string>();
   private readonly typed: string[] = [];
   private readonly secrets = new Secrets();
   private readonly secretAt = new Set<number>();
-  /** By place what was typed there, and by '' what was typed into all, one after the other. */
+  /** Secret text by field, and under '' the text typed into all fields in sequence. */
   private readonly secretTexts = new Map<string, string>();
   private queue: Promise<void> = Promise.resolve();
   private waiting = 0;
@@ -98,7 +98,7 @@ export class HandPlay {
     return new HandPlay(episode, before, options);
   }
 
-  /** Takes an action that somebody did on the live page. @throws TryFailure that says why it is none */
+  /** Takes an action from the live page. @throws TryFailure that says why it is invalid */
   act(given: unknown): void {
     if (this.isOver) throw new TryFailure('the episode is over');
     const read = readAction(given);
@@ -114,13 +114,15 @@ export class HandPlay {
     this.queue = this.queue.then(() => this.perform(read.action)).catch((error: Error) => this.stop(error));
   }
 
-  /** The person says that it is done, after what is still being carried out. */
+  /** Ends the episode after the pending actions. */
   done(): void {
     this.isOver = true;
     this.queue = this.queue.then(() => this.finish());
   }
 
-  /** Resolves when the person is done. @throws TryFailure where the page fails, or nobody does anything */
+  /**
+   * Resolves when the person has finished. @throws TryFailure if the page fails, or after too long without activity
+   */
   async played(): Promise<HandPlayed> {
     const { signal } = this.options;
     const abort = () => this.fail(new Error(`stopped by ${String(signal?.reason)}`));
@@ -147,7 +149,7 @@ export class HandPlay {
     const seen = this.shown.sha256;
     const { focus, target } = await this.episode.survey(pointOf(action));
     const isTyped = action.action === 'type' || action.action === 'key';
-    // Of what is within a frame or a component, that is what the page's own document has.
+    // Of an element within a frame or a component, take the part that lies in the page's document.
     const touched = isTyped ? focus?.selector.split(' >> ')[0] : target;
     if (touched !== undefined && touched !== null) this.touched.add(touched);
     this.hold(focus);
@@ -177,12 +179,14 @@ export class HandPlay {
     live.update({ isSecretFocus: next?.isSecret === true });
   }
 
-  /** What a secret field holds is what was meant, whatever was typed and taken back. */
+  /** The content of a secret field is the secret, whatever was typed and deleted before. */
   private hold(focus: Focus | null): void {
     if (focus?.isSecret === true) this.secrets.hold(focus.selector, focus.value ?? '');
   }
 
-  /** In pieces it is as secret as in one, also where each has a field of its own, and where what is typed ends with Enter. */
+  /**
+   * A secret typed in pieces is still secret, even if each piece goes to another field or the input ends with Enter.
+   */
   private remember(text: string, { selector, value = '' }: Focus): void {
     for (const place of ['', selector]) {
       const whole = `${this.secretTexts.get(place) ?? ''}${text}`;
@@ -197,7 +201,7 @@ export class HandPlay {
     for (const line of text.split('\n')) this.secrets.add(line);
   }
 
-  /** What a page does later on its own, an agent has to wait for; so the recording does. */
+  /** An agent has to wait for delayed changes of a page, so the recording waits, too. */
   private async lookAgain(): Promise<void> {
     if (this.waiting > 0 || this.isOver) return;
     const { screenshot, done } = await this.episode.step({ action: 'wait', seconds: LATER_SECONDS });
@@ -250,7 +254,7 @@ function pointOf(action: Action): Point | null {
   return 'x' in action && action.x !== undefined && action.y !== undefined ? [action.x, action.y] : null;
 }
 
-/** Whether two screenshots show something else to a person. */
+/** Whether a person would see a difference between two screenshots. */
 async function differ(before: Uint8Array, after: Uint8Array): Promise<boolean> {
   const [a, b] = await Promise.all([before, after].map((png) => sharp(png).greyscale().raw().toBuffer()));
   if (a.length !== b.length) return true;

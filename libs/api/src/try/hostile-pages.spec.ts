@@ -111,13 +111,13 @@ describe('hostile pages', () => {
       });
       const person = await trials.visit(await url);
       await person.images.waitFor();
-      // As long as a frame takes to be drawn.
+      // Enough for a frame to be drawn.
       await act(await url, { action: 'wait', seconds: 1 });
       for (const y of [60, 160]) {
         await act(await url, { action: 'click', x: 100, y });
         await act(await url, { action: 'wait', seconds: 0.5 });
         await act(await url, { action: 'type', text: `secret-${100 + y}` });
-        // A frame has a process of its own: the page is told of it later.
+        // A frame runs in another process, so the page hears of it later.
         await act(await url, { action: 'wait', seconds: 0.5 });
       }
       await person.press('I’m done');

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TryFailure } from './failure';
 import type { LiveView } from './view';
 
-/** What a person does on the live page. What cannot be done is thrown as a `TryFailure`. */
+/** Handles the person's input on the live page. Throws a `TryFailure` for input that cannot be performed. */
 export interface LiveHandlers {
   act(action: unknown): void;
   done(): void;
@@ -21,7 +21,7 @@ export interface LivePageOptions {
   handlers: LiveHandlers;
   /** Folder of the built page. Default: that of this project. */
   webDir?: string | undefined;
-  /** 0, the default, takes a free one. */
+  /** 0, the default, takes any free port. */
   port?: number | undefined;
 }
 
@@ -44,7 +44,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 const LOOPBACK_NAME = /^(127\.0\.0\.1|localhost)(:\d+)?$/;
 
-/** Shows an episode as it goes on, on loopback, to those who have the address: a random token is a part of it. */
+/** Shows an episode live on loopback. Its address contains a random token as access control. */
 export class LivePage {
   private readonly token = randomBytes(24).toString('base64url');
   private readonly streams = new Set<ServerResponse>();
@@ -55,7 +55,7 @@ export class LivePage {
     private readonly webDir: string,
   ) {}
 
-  /** @throws TryFailure where the page was not built */
+  /** @throws TryFailure if the page was not built */
   static async open(options: LivePageOptions): Promise<LivePage> {
     const webDir = options.webDir ?? builtPage();
     if (!existsSync(join(webDir, PAGE)))
@@ -79,7 +79,7 @@ export class LivePage {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/${this.token}/`;
   }
 
-  /** Whoever watches still gets the end, and its screenshot. */
+  /** Sends the final state and screenshot to all viewers first. */
   async close(): Promise<void> {
     this.options.live.off('change', this.tell);
     if (this.streams.size > 0) await sleep(LINGER_MS);
@@ -99,7 +99,7 @@ export class LivePage {
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
     const [, token = '', ...rest] = (request.url ?? '').replace(/\?.*$/, '').split('/');
-    // A name of a foreign site may lead here, too.
+    // DNS rebinding: a foreign host name may resolve to this address.
     if (!LOOPBACK_NAME.test(request.headers.host ?? '') || !this.isToken(token))
       return refuse(response, 404, 'nothing is here');
     const path = rest.join('/');
@@ -140,7 +140,7 @@ export class LivePage {
   }
 
   private async take(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // Forms of other sites can send texts, but no JSON.
+    // CSRF: forms of other sites can send text, but not JSON.
     if (!/^application\/json\b/.test(request.headers['content-type'] ?? ''))
       return refuse(response, 415, 'expected JSON');
     const body = await bodyOf(request);
@@ -183,7 +183,7 @@ async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>
   }
 }
 
-/** `dist/monitor-web`, seen from the sources as well as from the compiled tree. */
+/** `dist/monitor-web`, relative to both the sources and the compiled tree. */
 function builtPage(): string {
   const candidates = ['../../../../monitor-web', '../../../../dist/monitor-web'].map((path) =>
     resolve(__dirname, path),

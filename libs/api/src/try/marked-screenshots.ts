@@ -5,7 +5,10 @@ import type { LiveView, ShownTurn } from './view';
 
 const MARK = '#ff2d7a';
 
-/** Writes the screenshot of each turn with its actions drawn on it, and the last one as it is. Gives the files. */
+/**
+ * Writes the screenshot of each turn with its actions drawn on it, and the last one unchanged. Returns the file
+ * paths.
+ */
 export async function writeScreenshots(folder: string, live: LiveView): Promise<string[]> {
   await mkdir(folder, { recursive: true });
   const files: string[] = [];

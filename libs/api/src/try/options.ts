@@ -4,49 +4,49 @@ import type { NextStep, ShownProposal, ShownTurn } from './view';
 export interface TryOptions extends Partial<EngineChoice> {
   /** An http or https address, a folder with index.html, or an .html file. */
   page: string;
-  /** Folder that the page has, where it uses what lies above its own. */
+  /** Folder to serve as the page's root, if the page uses files above its own folder. */
   root?: string | undefined;
-  /** What is to be done there. */
+  /** The goal in words. */
   task: string;
-  /** Who plays: as for `evaluate`. Default: the shipped model. */
+  /** The policy, as for `evaluate`. Default: the bundled model. */
   checkpoint?: string | undefined;
   /** A person plays, on the live page. */
   byHand?: boolean | undefined;
-  /** Run file that says how it is played. */
+  /** Run file that configures the episode. */
   runFile?: string | undefined;
   /** Further options of a run file, as on the command line. */
   flags?: readonly string[];
-  /** In CSS pixels. Default: what the model is used to. */
+  /** In CSS pixels. Default: the viewport that the model was trained on. */
   viewport?: { width: number; height: number } | undefined;
-  /** Pixels of the screenshot per CSS pixel. */
+  /** Screenshot pixels per CSS pixel. */
   scale?: number | undefined;
   input?: 'mouse' | 'touch' | undefined;
   /** Origins that the page may reach besides its own. */
   allowedOrigins?: readonly string[];
-  /** Seeds start and sampler. Default 0. */
+  /** Seed of the environment and the sampler. Default 0. */
   seed?: number | undefined;
-  /** File that Playwright's `storageState` has written: the page begins logged in. */
+  /** File of Playwright's `storageState`, with which the page starts logged in. */
   storageState?: string | undefined;
-  /** File to write what the page has stored at the end. */
+  /** File to which the page's storage state is written at the end. */
   saveStorageState?: string | undefined;
-  /** Folder for screenshots, and by hand for the task. */
+  /** Folder for screenshots, and for the task of a person's episode. */
   out?: string | undefined;
-  /** Which checks are taken, by kind: `all`, `url,text`. Default: `choose` and the live page are asked. */
+  /** Checks to take, by kind: `all`, `url,text`. Default: `choose` and the live page ask. */
   checks?: string | undefined;
-  /** Whether it is shown live on a page of this machine. Default true. */
+  /** Whether to show the episode on a live page. Default true. */
   isShown?: boolean | undefined;
-  /** Where the built live page lies. */
+  /** Folder of the built live page. */
   webDir?: string | undefined;
-  /** Where relative paths start. */
+  /** Base of relative paths. */
   workingDir?: string | undefined;
-  /** By hand: it ends where nobody has done anything for so long. */
+  /** Ends a person's episode after this time without activity, in ms. */
   idleMs?: number | undefined;
   signal?: AbortSignal | undefined;
   /** Called with the address of the live page. */
   onLive?: ((url: string) => void) | undefined;
   onTurn?: ((turn: ShownTurn) => void) | undefined;
   onWarning?: ((message: string) => void) | undefined;
-  /** Asked for the ids of the checks, beside the live page: who answers first counts. `signal` ends the question. */
+  /** Asks for the ids of the checks, besides the live page: the first answer wins. `signal` cancels the question. */
   choose?:
     ((proposals: readonly ShownProposal[], signal: AbortSignal) => Promise<readonly number[]>) | undefined;
   /** Called with the result while the live page is still up. */
@@ -56,20 +56,20 @@ export interface TryOptions extends Partial<EngineChoice> {
 export interface TryResult {
   /** How the episode ended. */
   status: 'completed' | 'truncated' | 'invalid';
-  /** Why it is invalid. */
+  /** Why it is invalid; null if it is valid. */
   reason: string | null;
   turns: readonly ShownTurn[];
-  /** Screenshots that were written. */
+  /** Paths of the written screenshots. */
   screenshots: readonly string[];
-  /** The task that was made of it, by hand. */
+  /** The task derived from a person's episode. */
   task: WrittenTask | null;
 }
 
 export interface WrittenTask {
   id: string;
-  /** Task file, run file and what else belongs to them. */
+  /** Task file, run file and the files that belong to them. */
   files: readonly string[];
   checks: readonly string[];
-  /** What trains and evaluates on it. */
+  /** Commands that train and evaluate on the task. */
   next: readonly NextStep[];
 }

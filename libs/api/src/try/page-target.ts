@@ -3,20 +3,20 @@ import { basename, dirname, relative, resolve, sep } from 'node:path';
 import { ComponentRegistry, type TaskSourceComponent } from '@ui-rl/plugin-kit';
 import { TryFailure } from './failure';
 
-/** The page that somebody has. */
+/** The user's page. */
 export type PageTarget =
   | { kind: 'url'; url: string; origin: string }
   | { kind: 'folder'; folder: string; page: string; path: string | undefined };
 
 const PAGE_NAME = /[^a-z0-9]+/g;
 
-/** Scripts, styles and pictures that a page names by paths that lead out of its folder. */
+/** Scripts, styles and pictures that a page references by paths outside its folder. */
 const ABOVE = /<(?:script|link|img)\b[^>]*?\b(?:src|href)\s*=\s*["']?((?:\.\/)*\.\.\/[^"'\s>?#]+)/gi;
 
 /**
- * Reads what somebody named: an address, a folder with an index.html, or an .html file.
+ * Parses an address, a folder with an index.html, or an .html file.
  *
- * @param root folder that is served in place of the page's own, which lies in it
+ * @param root folder to serve in place of the page's own folder, which must be inside it
  * @throws TryFailure
  */
 export function readPageTarget(given: string, workingDir = process.cwd(), root?: string): PageTarget {
@@ -47,7 +47,7 @@ function readFile(given: string, workingDir: string): FolderTarget {
   );
 }
 
-/** A page is served from its own folder: of what lies above it, it would have nothing, and mostly fail in silence. */
+/** A page is served from its own folder: references to files above it would fail, mostly silently. */
 function alone(target: FolderTarget): FolderTarget {
   const { folder, path = 'index.html' } = target;
   const used = [...readFileSync(resolve(folder, path), 'utf8').matchAll(ABOVE)].map(([, named]) => named);
@@ -63,7 +63,7 @@ function isAbove(file: string, folder: string): boolean {
   return existsSync(file) && !`${file}${sep}`.startsWith(`${folder}${sep}`);
 }
 
-/** The nearest folder that holds a folder, and all that is named from there. */
+/** The nearest folder that contains both the folder and all paths referenced from it. */
 function commonFolder(folder: string, named: readonly string[]): string {
   let common = folder;
   while (
@@ -105,14 +105,17 @@ function folderTarget(folder: string, file: string | undefined): FolderTarget {
   return { kind: 'folder', folder, page: name === '' ? 'page' : name, path };
 }
 
-/** The components with the page, which is brought as all pages are: by a task source. Gives the name it has there. */
+/**
+ * The components plus the page, which a task source provides as for all pages. Returns the name under which it is
+ * registered.
+ */
 export function withPage(
   registry: ComponentRegistry,
   target: PageTarget,
 ): { registry: ComponentRegistry; target: PageTarget } {
   if (target.kind === 'url') return { registry, target };
   const { folder } = target;
-  // Of the same folder, where a run file brings it already.
+  // The run file may already provide a page from the same folder.
   const [known] = Object.entries(registry.pages).find(([, place]) => place === folder) ?? [];
   if (known !== undefined) return { registry, target: { ...target, page: known } };
   const page = Object.hasOwn(registry.pages, target.page) ? `my-${target.page}` : target.page;
@@ -127,13 +130,13 @@ export function withPage(
   return { registry: new ComponentRegistry(all, registry.files), target: { ...target, page } };
 }
 
-/** What a task says of it. */
+/** Environment options of a task on this page. */
 export function pageOptions(target: PageTarget): Record<string, unknown> {
   if (target.kind === 'url') return { url: target.url };
   return { page: target.page, ...(target.path === undefined ? {} : { path: target.path }) };
 }
 
-/** What a person calls it. */
+/** The page's name for users. */
 export function pageName(target: PageTarget): string {
   if (target.kind === 'folder') return target.folder;
   const { origin, pathname } = new URL(target.url);

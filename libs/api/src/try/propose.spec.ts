@@ -142,7 +142,7 @@ it('says nothing of what was typed into a password field', () => {
   expect(secrets.mask({ text: 'my hunter"2!', x: 3 })).toEqual({ text: 'my ••••!', x: 3 });
   expect(secrets.isIn({ stored: '{"pin":"hunter\\"2"}' })).toBe(true);
   expect(secrets.isIn('/login?pin=hunter%222')).toBe(true);
-  // A part of it first, and digits as they stand in places, too.
+  // Covers a leading part of the secret, and digits as they appear in paths.
   for (const piece of ['hun', '123', '1234']) secrets.add(piece);
   expect(secrets.mask({ action: 'click', x: 123, text: 'hunter"2 1234' })).toEqual({
     action: 'click',

@@ -3,7 +3,7 @@ import type { SurveyedElement, Survey } from '@ui-rl/plugin-kit';
 import { differences, type Difference } from './differences';
 import { looksLikeToken, type Secrets } from './secrets';
 
-/** What `--checks` names. */
+/** The kinds that `--checks` accepts. */
 export const PROPOSAL_KINDS = [
   'state',
   'url',
@@ -15,33 +15,36 @@ export const PROPOSAL_KINDS = [
 ] as const;
 export type ProposalKind = (typeof PROPOSAL_KINDS)[number];
 
-/** A check that what somebody did suggests. */
+/** A check derived from the person's episode. */
 export interface Proposal {
   kind: ProposalKind;
   check: Check;
   /** In words. */
   words: string;
-  /** Whether it is about what was acted on, or typed. */
+  /** Whether it concerns an element that was acted on, or text that was typed. */
   isLikely: boolean;
 }
 
-/** What is known of an episode that somebody has played. */
+/** The data of a person's episode. */
 export interface Played {
   before: Survey;
   after: Survey;
-  /** Selectors of what was pointed at or typed into. */
+  /** Selectors of the elements that were pointed at or typed into. */
   touched: readonly string[];
-  /** What was typed, but for secrets. */
+  /** Typed texts without secrets. */
   typed: readonly string[];
   secrets: Secrets;
 }
 
 const MAX_PER_KIND = 12;
 const MAX_SHOWN = 80;
-/** Longest text that is looked for on a page. */
+/** Maximum length of a text that a check searches for. */
 const MAX_LINE = 120;
 
-/** Checks that hold after an episode for what it changed, the likeliest of each kind first. Whether they hold again is for a replay to say. */
+/**
+ * Checks on the changes of an episode, the likeliest of each kind first. A replay has to show whether they hold
+ * again.
+ */
 export function propose(played: Played): Proposal[] {
   const byKind: Record<ProposalKind, Proposal[]> = {
     state: ofState(played),
@@ -94,7 +97,7 @@ function ofUrl({ before, after }: Played): Proposal[] {
   ];
 }
 
-/** A query may hold tokens; a fragment says which view is shown. */
+/** Drops the query, which may contain tokens, and keeps the fragment, which selects the view. */
 function withoutSecrets(url: string): string {
   const parsed = new URL(url);
   const isPlain = [...parsed.searchParams].every(([key, value]) => !looksLikeToken(key, value));
@@ -102,7 +105,7 @@ function withoutSecrets(url: string): string {
   return `${parsed.origin}${parsed.pathname}${isPlain ? parsed.search : ''}${isPlain && isView ? parsed.hash : ''}`;
 }
 
-/** Lines that are part of no text that was there before. */
+/** Lines that no previous text contained. */
 function ofText({ before, after, typed }: Played): Proposal[] {
   const earlier = before.lines.join('\n');
   const fresh = new Set(after.lines.filter((line) => line.length <= MAX_LINE && !earlier.includes(line)));
@@ -190,7 +193,7 @@ function ofStorage({ before, after, typed }: Played): Proposal[] {
   );
 }
 
-/** Within what is JSON, part by part. A list at the very top has no path to be named by: its elements are. */
+/** Compares JSON part by part. A list at the top level has no path to name it, but its elements do. */
 function storedDifferences(before: string | undefined, after: string): Difference[] {
   const [earlier, now] = [parsed(before), parsed(after)];
   if (typeof now !== 'object' || now === null) return [{ path: [], kind: 'value', value: after }];

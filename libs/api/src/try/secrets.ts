@@ -4,14 +4,14 @@ const SECRET_KEY =
   /token|auth|session|secret|jwt|csrf|xsrf|password|passwd|credential|api[-_]?key|(^|[-_.])sid($|[-_.])/i;
 const JWT = /^[\w-]{8,}\.[\w-]{8,}\.[\w-]*$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-/** Shorter ones are words that stand everywhere. */
+/** Shorter texts occur everywhere. */
 const SHORTEST_SECRET = 3;
-/** Bits per character from which a long text without spaces is nothing that a person would write. */
+/** Entropy in bits per character from which a long text without spaces counts as random. */
 const RANDOM_BITS = 3.3;
 
 export const MASKED = '••••';
 
-/** Whether something that is stored may let somebody in who finds it. */
+/** Whether a stored value may be a credential. */
 export function looksLikeToken(key: string, value: string): boolean {
   if (SECRET_KEY.test(key) || JWT.test(value) || UUID.test(value)) return true;
   return (
@@ -19,7 +19,7 @@ export function looksLikeToken(key: string, value: string): boolean {
   );
 }
 
-/** Shannon's entropy of its characters. */
+/** Shannon entropy per character. */
 function bitsOf(text: string): number {
   const counts = new Map<string, number>();
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
@@ -29,11 +29,11 @@ function bitsOf(text: string): number {
   );
 }
 
-/** What was typed where nobody may read it: it is taken out of everything that leaves the process. */
+/** The secrets that were typed: masks them in everything that leaves the process. */
 export class Secrets {
-  /** Whole ones and parts of them, but for those that are too short to be looked for within anything else. */
+  /** Whole secrets and parts of them, except those too short to search for within other texts. */
   private readonly known = new Set<string>();
-  /** What fields hold, or held before they were emptied, by their places. */
+  /** Current or former contents of fields, by field. */
   private readonly held = new Map<string, string>();
 
   add(text: string): void {
@@ -46,12 +46,12 @@ export class Secrets {
     if (value !== '') this.held.set(place, value);
   }
 
-  /** Whether a value says any of them, or a part of one. Short ones are told from other words where they stand alone. */
+  /** Whether a value contains a secret or a part of one. Short secrets match only as whole words. */
   isIn(value: unknown): boolean {
     return hasAny(value, this.known) || this.isWholeIn(value);
   }
 
-  /** The same of whole ones only, as fields hold them. */
+  /** Like `isIn`, for whole secrets only, as fields hold them. */
   isWholeIn(value: unknown): boolean {
     const held = new Set(this.held.values());
     const isLong = (each: string) => each.length >= SHORTEST_SECRET;
@@ -61,14 +61,14 @@ export class Secrets {
     );
   }
 
-  /** The same value with texts that are without them. */
+  /** The same value with all secrets masked in its texts. */
   mask<T>(value: T): T {
     return this.known.size === 0 ? value : (this.masked(value) as T);
   }
 
   private masked(value: unknown): unknown {
     if (typeof value === 'string') {
-      // Of one that is a part of another nothing is to be left.
+      // A secret that is part of another one must not leave the rest of it visible.
       const longestFirst = [...this.known].toSorted((a, b) => b.length - a.length);
       return longestFirst.reduce((text, secret) => text.replaceAll(secret, MASKED), value);
     }
@@ -83,7 +83,7 @@ function hasAny(value: unknown, secrets: Iterable<string>): boolean {
   return [...secrets].some((secret) => writtenWays(secret).some((way) => json.includes(way)));
 }
 
-/** As it may stand within JSON: plainly, within JSON that is a text there, or in an address. */
+/** The forms in which it can occur within JSON: plain, within JSON in a string, or in an address. */
 function writtenWays(secret: string): string[] {
   const form = new URLSearchParams({ '': secret }).toString().slice(1);
   return [escaped(secret), escaped(escaped(secret)), form, form.replaceAll('+', '%20')];
@@ -93,7 +93,7 @@ function escaped(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** Texts and numbers of a value, as texts. */
+/** Strings and numbers of a value, as strings. */
 function leavesOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(leavesOf);
   if (isRecord(value)) return Object.values(value).flatMap(leavesOf);

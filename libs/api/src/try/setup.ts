@@ -13,44 +13,44 @@ import { TryFailure } from './failure';
 import type { TryOptions } from './options';
 import { pageOptions, readPageTarget, withPage, type PageTarget } from './page-target';
 
-/** Everything that is known before anything is opened. */
+/** Everything that is known before the page opens. */
 export interface TrySetup {
   loaded: LoadedRunFile;
   target: PageTarget;
-  /** What is played; without checks. */
+  /** The task to play, without checks. */
   task: Task & { id: string };
   checkpoint: string;
-  /** What is trained on the task. */
+  /** The model to train on the task. */
   trained: TrainedChoice;
   seed: number;
-  /** For the environment, instead of those of this process. */
+  /** Overrides environment variables of this process for the environment. */
   variables: Readonly<Record<string, string>>;
 }
 
-/** As a run file names it. */
+/** A model as a run file names it. */
 export interface TrainedChoice {
   name: string;
   load_checkpoint?: string;
-  /** Where a run would take another by itself. */
+  /** Only if it differs from the default of a run. */
   action_format?: ComponentChoice;
 }
 
-/** Variable of the browser environment: the folder of what logins have stored. */
+/** Variable of the browser environment: the folder of saved logins. */
 const STORAGE_STATES = 'BROWSER_STORAGE_STATES';
 export const SHIPPED_MODEL = 'small';
 
-/** How the shipped model is asked, which knows its dialect by training, and what it is used to see: a phone of 160 × 224 pixels. */
+/** Options for the bundled model, which learned its action format in training and saw a phone of 160 × 224 pixels. */
 const FOR_SHIPPED = {
   'model.prompt': 'compact',
   'rollout.max_tokens': 24,
   'rollout.max_turns': 10,
-  // Elsewhere than on its phone it would say the same of the same screen again and again.
+  // On other screens it would repeat the same answer to the same screen forever.
   'evaluation.temperature': 1,
 };
 const PHONE = { viewport: { width: 320, height: 448 }, scale: 0.5 };
 const DESKTOP = { viewport: { width: 1280, height: 800 }, scale: 1 };
 
-/** @throws TryFailure, SettingsError: what is wrong with what was asked for */
+/** @throws TryFailure, SettingsError: what is wrong with the options */
 export async function prepareTry(options: TryOptions): Promise<TrySetup> {
   const { workingDir = process.cwd(), seed = 0 } = options;
   const [{ checkpoint, flags }] = namedCandidates([options.checkpoint ?? SHIPPED_MODEL]);
@@ -101,7 +101,7 @@ export async function prepareTry(options: TryOptions): Promise<TrySetup> {
   };
 }
 
-/** The shipped model, or what may be trained over it: a checkpoint of a run, or a folder that is no whole model. */
+/** The bundled model, or weights trained on it: a checkpoint of a run, or a folder without a whole model. */
 function isOfShipped(checkpoint: string, workingDir: string): boolean {
   if (checkpoint === SHIPPED_MODEL || checkpoint.startsWith('uirl://')) return true;
   const folder = resolve(workingDir, checkpoint);
@@ -109,8 +109,9 @@ function isOfShipped(checkpoint: string, workingDir: string): boolean {
 }
 
 /**
- * What is trained where a checkpoint shows what it can do: the model that was named, or weights over that of the run file. What answers at
- * an endpoint cannot be trained.
+ * The model to train after a checkpoint has been tried: the named model, or the weights on the run file's model. A
+ * model behind an endpoint
+ * cannot be trained.
  * @throws an error that says what is wrong with the checkpoint
  */
 async function trainedOf(
@@ -127,14 +128,14 @@ async function trainedOf(
   return isWhole ? { name: weights, ...format } : { name, load_checkpoint: weights, ...format };
 }
 
-/** @param usual undefined: that of models of which nothing is known */
+/** @param usual undefined: the default of unknown models */
 function isUsual(format: ComponentChoice, usual: ComponentChoice | undefined): boolean {
   if (usual !== undefined) return isDeepStrictEqual({ ...format }, { ...usual });
   const { name, coordinates = 'screenshot' } = format;
   return name === 'json' && coordinates === 'screenshot';
 }
 
-/** What somebody names on the command line is meant, on this machine too: what a task names alone is not. */
+/** An address on the command line is deliberate, so it may be private; an address in a task may not. */
 function openTo(
   target: PageTarget,
   allowed: readonly string[],

@@ -7,16 +7,16 @@ import { TryFailure } from './failure';
 
 export interface StageOptions {
   loaded: LoadedRunFile;
-  /** What counts instead of variables of this process that environments read. */
+  /** Overrides environment variables of this process for environments. */
   variables: Readonly<Record<string, string>>;
-  /** How long nothing may be asked of an episode. */
+  /** Idle limit of an episode, in ms. */
   idleMs: number;
   log: Log;
 }
 
 type State = Record<string, unknown> | null;
 
-/** Where a page is played without a policy: by a person, and again as the person has played it. */
+/** Plays a page without a policy: a person's episode and its replays. */
 export class Stage {
   private episodes = 0;
 
@@ -25,7 +25,7 @@ export class Stage {
     private readonly times: { deadlineMs: number; leaseMs: number },
   ) {}
 
-  /** @throws TryFailure where there is no browser */
+  /** @throws TryFailure if there is no browser */
   static async open({ loaded: { run, registry }, variables, idleMs, log }: StageOptions): Promise<Stage> {
     const { deadline_ms: deadlineMs } = run.environment;
     const programs = { chromium: readCliSettings().chromiumBin };
@@ -49,7 +49,7 @@ export class Stage {
   }
 }
 
-/** A page that is open. */
+/** An open page. */
 export class StagedEpisode {
   readonly screenshot: Screenshot;
   private readonly sessionId: string;
@@ -64,7 +64,7 @@ export class StagedEpisode {
     this.sessionId = sessionId;
   }
 
-  /** @throws TryFailure: the episode is over */
+  /** @throws TryFailure if the episode is over */
   async step(action: Action): Promise<StepOutcome> {
     const { sessionId, deadlineMs } = this;
     const stepId = String(this.steps++);
@@ -78,19 +78,19 @@ export class StagedEpisode {
     return valueOf(reply, 'the page cannot be looked at');
   }
 
-  /** What a login has stored: a secret. @throws TryFailure */
+  /** The cookies and storage of a login: a secret. @throws TryFailure */
   async storageState(): Promise<object> {
     const reply = await this.sessions.storageState(this.sessionId, this.deadlineMs);
     return valueOf(reply, 'what the page has stored cannot be read');
   }
 
-  /** Ends the episode; the state that verifiers judge. @throws TryFailure */
+  /** Ends the episode and returns the state that verifiers judge. @throws TryFailure */
   async end(): Promise<State> {
     return valueOf(await this.sessions.closeSession(this.sessionId), 'the state of the page cannot be read')
       .state;
   }
 
-  /** Ends it without interest in its state. */
+  /** Ends the episode without reading its state. */
   async discard(): Promise<void> {
     await this.sessions.closeSession(this.sessionId);
   }

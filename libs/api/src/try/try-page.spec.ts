@@ -11,7 +11,7 @@ import type { TryOptions } from './options';
 import { tryPage } from './try-page';
 
 const PIN = 'pin-4711';
-/** Typed so, with a Backspace after the first. */
+/** Typed in this order, with a Backspace after the first. */
 const PIECES = ['pin-47X', '11'];
 
 let trials: Trials;
@@ -24,7 +24,7 @@ afterAll(() => trials.close());
 
 const byHand = (more: Partial<TryOptions> = {}): Tried => trials.byHand(more);
 
-/** Clicks before the one that counts. */
+/** Clicks before the decisive one. */
 const MORE = 11;
 
 describe('by hand', () => {
@@ -100,7 +100,7 @@ describe('by hand', () => {
       '08-end.png',
     ]);
     expect(textsOf(join(folder, 'saved')) + shown.join('\n')).not.toContain(PIN);
-    // It would hold the password.
+    // It would contain the password.
     expect(existsSync(join(folder, 'saved/demonstration.jsonl'))).toBe(false);
     const written = await readWritten(join(folder, 'saved'));
     expect(written.task).toMatchObject({ id: 'save-a-note', description: 'Save a note', maxSteps: 15 });
@@ -130,7 +130,7 @@ describe('by hand', () => {
     mkdirSync(adapter);
     writeFileSync(join(adapter, 'adapter_config.json'), '{"base_model_name_or_path":"small"}');
     const checkpoint = './adapter';
-    // Of a folder that has no page of its own.
+    // Root of a folder whose page lies below it.
     const root = join(folder, 'site');
     cpSync(OWN_PAGE, join(root, 'pages'), { recursive: true });
     const page = join(root, 'pages/index.html');
@@ -143,7 +143,7 @@ describe('by hand', () => {
       });
       const person = await trials.visit(await url);
       await person.images.waitFor();
-      // With its end more than the turns that the shipped model has by itself.
+      // Together with the finish action, more turns than the bundled model's default limit.
       for (let n = 0; n < MORE; n += 1) await act(await url, { action: 'click', x: 150, y: 200 });
       await act(await url, { action: 'click', x: 50, y: 110 });
       await person.sees(MORE + 2);

@@ -34,10 +34,11 @@ function refuse(): never {
 }
 
 /**
- * Opens a page that somebody has, and has a policy play one episode there, or, by hand, the person: what that changes becomes a task with
- * checks, which is tried both ways and written with a run file.
+ * Opens a user's page and has a policy play one episode, or, by hand, the person. A person's episode becomes a task
+ * with checks, which is
+ * verified with and without its actions and written with a run file.
  *
- * @throws TryFailure, SettingsError: what was found, and what to do
+ * @throws TryFailure, SettingsError: the problem and its fix
  */
 export async function tryPage(options: TryOptions): Promise<TryResult> {
   await refuseUnwritable(options);
@@ -64,7 +65,7 @@ export async function tryPage(options: TryOptions): Promise<TryResult> {
   }
 }
 
-/** What is played is written at the end: where it cannot be, nothing is begun. */
+/** Fails early if the results could not be written at the end. */
 async function refuseUnwritable({
   byHand = false,
   out,
@@ -139,7 +140,7 @@ async function byHand(
     shown = await hand.playOn(stage, async (save) => {
       if (saveStorageState === undefined) return;
       const path = resolve(workingDir, saveStorageState);
-      // Whoever has this file is logged in.
+      // This file grants access to the login.
       await writeFile(path, `${JSON.stringify(await save(), null, 2)}\n`, { mode: 0o600 });
     });
   } finally {
@@ -155,7 +156,7 @@ async function byHand(
   return { status: 'completed', reason: null, turns: live.view.turns, screenshots, task };
 }
 
-/** The task first: what a person has shown is there, whatever the model makes of it. */
+/** Writes the task first, so that it exists even if the model cannot express the demonstration. */
 async function written(
   hand: HandTask,
   setup: TrySetup,
@@ -167,7 +168,7 @@ async function written(
   return demonstration === null ? task : writeDemonstration(demonstration, task, hand, setup, place);
 }
 
-/** What was shown as the model would have said it, unless something secret was typed: the file would hold it. */
+/** The demonstration in the model's words. Undefined if a secret was typed, because the file would contain it. */
 async function demonstrationOf(hand: HandTask, setup: TrySetup, options: TryOptions): Promise<string | null> {
   const { onWarning, signal } = options;
   if (isEndpoint(setup.checkpoint)) return null;

@@ -5,28 +5,28 @@ import type { Stage } from './stage';
 
 type State = Record<string, unknown> | null;
 
-/** What two tries say of each check of a task. */
+/** The verdicts of the two replays on one check of a task. */
 export interface CheckVerdict {
-  /** After the recorded actions, on a page that was opened afresh. */
+  /** After the recorded actions on a fresh page. */
   holdsAfter: boolean;
-  /** On such a page without any action. */
+  /** On a fresh page without any action. */
   holdsWithout: boolean;
 }
 
-/** How a task fares both ways. */
+/** The verdicts of both replays on the whole task. */
 export interface TaskVerdict {
   checks: readonly CheckVerdict[];
-  /** What the verifier says of the whole task. */
+  /** The verifier's verdict on the whole task. */
   replayed: boolean;
   untouched: boolean;
 }
 
 /**
- * Plays the actions on a page that is opened afresh, and nothing on others.
+ * Replays the actions on a fresh page, and opens other pages without acting.
  *
- * @param otherStarts seeds after the recorded one from which nothing is done
+ * @param otherStarts further seeds whose start is verified without actions
  *
- * @throws TryFailure where the page fails
+ * @throws TryFailure if the page fails
  */
 export async function verifyTask(
   stage: Stage,

@@ -1,14 +1,14 @@
 import { EventEmitter } from 'node:events';
 
-/** A turn as it is shown: nothing secret in it. */
+/** A turn as shown, without secrets. */
 export interface ShownTurn {
   index: number;
-  /** sha256 of what it was decided on. */
+  /** sha256 of the screenshot that it was decided on. */
   screenshot: string;
-  /** What a model answered; null where a person acted. */
+  /** The model's answer; null if a person acted. */
   text: string | null;
   actions: readonly Readonly<Record<string, unknown>>[];
-  /** `ok`, or what was wrong with the action; null where there was none. */
+  /** `ok`, or the error of the action; null if there was no action. */
   outcome: string | null;
   parseError: string | null;
   seconds: number;
@@ -18,44 +18,44 @@ export interface ShownProposal {
   id: number;
   kind: string;
   words: string;
-  /** Whether it is picked unless somebody says otherwise. */
+  /** Whether it is picked by default. */
   isLikely: boolean;
-  /** Why it cannot be picked. */
+  /** Why it cannot be picked; null if it can. */
   refused: string | null;
 }
 
-/** A command for afterwards. */
+/** A suggested command. */
 export interface NextStep {
-  /** What it is good for. */
+  /** Its purpose. */
   words: string;
   command: string;
 }
 
 export type ViewPhase = 'opening' | 'playing' | 'checking' | 'choosing' | 'ended' | 'failed';
 
-/** What the live page shows. */
+/** The content of the live page. */
 export interface View {
   mode: 'agent' | 'hand';
   task: string;
   page: string;
-  /** Who plays. */
+  /** Name of the policy. */
   policy: string;
   phase: ViewPhase;
-  /** How it ended, or what is wrong. */
+  /** The result, or the problem. */
   message: string | null;
-  /** Pixels of the screenshots. */
+  /** Screenshot size in pixels. */
   size: { width: number; height: number } | null;
-  /** sha256 of the newest one. */
+  /** sha256 of the newest screenshot. */
   screenshot: string | null;
   turns: readonly ShownTurn[];
-  /** Whether what is typed now is nobody's business. */
+  /** Whether the focused field is secret. */
   isSecretFocus: boolean;
   proposals: readonly ShownProposal[];
-  /** What was written, and what to type next. */
+  /** The written files, and the suggested commands. */
   written: { files: readonly string[]; next: readonly NextStep[] } | null;
 }
 
-/** What is shown, and what changes of it. */
+/** The content of the live page, and its change events. */
 export class LiveView extends EventEmitter<{ change: [] }> {
   private readonly screenshots = new Map<string, Uint8Array>();
   private shown: View;
@@ -93,7 +93,7 @@ export class LiveView extends EventEmitter<{ change: [] }> {
     this.screenshots.set(sha256, png);
     const { buffer, byteOffset } = png;
     const header = new DataView(buffer, byteOffset);
-    // Width and height stand at the beginning of every PNG.
+    // Width and height are at the beginning of every PNG.
     this.update({ screenshot: sha256, size: { width: header.getUint32(16), height: header.getUint32(20) } });
   }
 

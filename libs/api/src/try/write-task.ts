@@ -11,12 +11,11 @@ import { SHIPPED_MODEL, type TrySetup } from './setup';
 import type { NextStep } from './view';
 
 export interface WriteOptions {
-  /** Folder to write to. */
   folder: string;
   workingDir: string;
 }
 
-/** What the run file has to say of the browser where it was said on the command line. */
+/** Browser options of the run file that were set on the command line. */
 interface BrowserChoice {
   private_origins?: readonly string[];
   sandbox?: string;
@@ -25,12 +24,15 @@ interface BrowserChoice {
 const WIDTH = 120;
 const RUN_FILE = 'run.yaml';
 const DEMONSTRATION = 'demonstration.jsonl';
-/** Steps until the model tells the screen before from the screen after: docs/experiments/learning.md#one-demonstration. */
+/**
+ * Steps until the model distinguishes the screen before from the screen after:
+ * docs/experiments/learning.md#one-demonstration.
+ */
 const WARM_START = { learning_rate: 3.0e-4, steps: 200 };
-/** Ten times less than above: with more, the first steps of reinforcement learning undo what the warm start taught. */
+/** A tenth of the rate above: with more, the first steps of reinforcement learning undo the warm start. */
 const LEARNING_RATE = 3.0e-5;
 
-/** The folder for a task that nobody has named: that of its id, or a numbered one where there is something in it. */
+/** Folder of a task without a name: the one of its id, or a numbered one if that is not empty. */
 export function unusedFolder(workingDir: string, id: string): string {
   for (let number = 1; ; number += 1) {
     const folder = resolve(workingDir, number === 1 ? id : `${id}-${number}`);
@@ -38,14 +40,14 @@ export function unusedFolder(workingDir: string, id: string): string {
   }
 }
 
-/** @throws TryFailure where the folder holds a task, which may have been changed by hand */
+/** @throws TryFailure if the folder holds a task, which may have been edited by hand */
 export function refuseUsedFolder(folder: string): void {
   const used = ['tasks.yaml', RUN_FILE, 'page.js'].find((name) => existsSync(join(folder, name)));
   if (used !== undefined)
     throw new TryFailure(`${join(folder, used)} exists: name another folder with --out, or remove that task`);
 }
 
-/** Writes the task, and what is needed to train on it. Nothing secret is in it. */
+/** Writes the task and the files needed to train on it, without secrets. */
 export async function writeTask(
   hand: HandTask,
   setup: TrySetup,
@@ -71,7 +73,9 @@ export async function writeTask(
   return { id: hand.task.id, files, checks: hand.checks, next: nextSteps(folder, setup, workingDir) };
 }
 
-/** Adds what the model can learn from, of which the run file says so. @param demonstration lines of a file of stored episodes */
+/**
+ * Writes the demonstration and refers to it in the run file. @param demonstration lines of a file of stored episodes
+ */
 export async function writeDemonstration(
   demonstration: string,
   written: WrittenTask,
@@ -85,7 +89,7 @@ export async function writeDemonstration(
   return { ...written, files: [...written.files, path] };
 }
 
-/** @throws TryFailure where what is to be written holds what was typed where nobody may read it */
+/** @throws TryFailure if the output would contain a typed secret */
 function refuseSecrets({ task, checks, played: { secrets } }: HandTask): void {
   if (secrets.isIn([task.checks, checks]))
     throw new TryFailure('a check holds what was typed into a password field: pick others');
@@ -149,14 +153,14 @@ function runFile(
 }
 
 /**
- * The shipped model puts a tail of tokens that are no numbers behind most coordinates: 13 to 20 % of its turns cannot be read, whatever it learns
- * (docs/experiments/learning.md#one-demonstration).
+ * The bundled model appends tokens that are not numbers to most coordinates: 13 to 20 % of its turns cannot be
+ * parsed, whatever it learns (docs/experiments/learning.md#one-demonstration).
  */
 function isConstrained({ name, action_format }: TrySetup['trained']): boolean {
   return name === SHIPPED_MODEL && action_format === undefined;
 }
 
-/** A task names its page, and never a folder: this brings the folder. */
+/** A task names its page but never a folder; this module provides the folder. */
 function pageModule({ page, folder: pageFolder }: { page: string; folder: string }, folder: string): string {
   const place = relative(folder, pageFolder).split(sep).join('/');
   return `// Brings the page "${page}", which tasks name, to environments.

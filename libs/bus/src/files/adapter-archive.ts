@@ -4,23 +4,26 @@ import type { FileStore } from './file-store';
 import { downloadFolder, uploadFolder } from './folders';
 import { MANIFEST_FILE, readManifest, writeManifest } from './manifest';
 
-/** Weights of a run for those who sample with them. */
+/** Weights of a run for its samplers. */
 export interface AdapterId {
   runId: string;
-  /** Of the lease of the learner that stored it: what one was taken over from deletes is not what the next one needs. */
+  /**
+   * Lease epoch of the learner that stored it, so that clean-up by an old learner does not delete adapters of its
+   * successor.
+   */
   epoch: number;
   /** sha256 of the weights. */
   digest: string;
 }
 
 /**
- * Adapters in the object store while samplers need them: the files of `<run>/adapters/<epoch>/<digest>/`, and last a manifest with their
- * digests. They go with the checkpoints of a run when it is deleted.
+ * Adapters in the object store while samplers need them: the files of `<run>/adapters/<epoch>/<digest>/`, followed by
+ * a manifest with their digests. They are deleted with the checkpoints of the run.
  */
 export class AdapterArchive {
   constructor(private readonly store: FileStore) {}
 
-  /** Stores an adapter's folder, unless it is there. */
+  /** Stores an adapter's folder if it is missing. */
   async upload(adapter: AdapterId, dir: string): Promise<void> {
     const manifest = nameOf(adapter, MANIFEST_FILE);
     if ((await this.store.digest(manifest)) !== null) return;
@@ -31,8 +34,8 @@ export class AdapterArchive {
   }
 
   /**
-   * Brings an adapter into a folder, which appears complete or not at all.
-   * Throws `BusError` `missing`, or `damaged` where a file is not what the manifest says.
+   * Downloads an adapter to a folder, which appears complete or not at all. Throws `BusError` `missing`, or `damaged`
+   * if a file differs from the manifest.
    */
   async download(adapter: AdapterId, dir: string): Promise<void> {
     const name = nameOf(adapter, MANIFEST_FILE);
@@ -46,7 +49,7 @@ export class AdapterArchive {
     await this.deleteAll(nameOf(adapter, ''));
   }
 
-  /** Frees what learners of the run left behind that were cut off. @param epoch of the one that works now */
+  /** Deletes leftovers of learners that were interrupted. @param epoch of the current learner */
   async sweep(runId: string, epoch: number): Promise<void> {
     for (const { name } of await this.store.list(`${runId}/adapters/`)) {
       const of = Number(name.split('/')[2]);
@@ -54,7 +57,7 @@ export class AdapterArchive {
     }
   }
 
-  /** Manifests first: what is cut off then is no adapter any more. */
+  /** Deletes manifests first, so that an interrupted deletion leaves no seemingly complete adapter. */
   private async deleteAll(prefix: string): Promise<void> {
     await this.store.delete(`${prefix}${MANIFEST_FILE}`);
     for (const { name } of await this.store.list(prefix)) await this.store.delete(name);

@@ -4,9 +4,9 @@ import type { FileStore, StoredFile } from './file-store';
 import { downloadFolder, uploadFolder } from './folders';
 import { MANIFEST_FILE, readManifest, writeManifest, type FolderManifest } from './manifest';
 
-/** A checkpoint as somebody stored it. */
+/** A checkpoint in the archive. */
 export interface StoredCheckpoint extends CheckpointId {
-  /** Of the lease of the learner that stored it; 0 where there was none. */
+  /** Lease epoch of the learner that stored it; 0 without a lease. */
   epoch: number;
   manifest: FolderManifest;
 }
@@ -14,9 +14,9 @@ export interface StoredCheckpoint extends CheckpointId {
 type Place = CheckpointId & Pick<StoredCheckpoint, 'epoch'>;
 
 /**
- * Checkpoints in the object store: the files of `<run>/<000080>/<epoch>/`, and last a manifest with their digests. A checkpoint without
- * manifest is one that is being written or deleted, and does not count. Each learner of a run writes under its own epoch, so that one
- * that was taken for dead overwrites nothing; the largest epoch counts.
+ * Checkpoints in the object store: the files of `<run>/<000080>/<epoch>/`, followed by a manifest with their digests.
+ * A checkpoint without a manifest is being written or deleted and is ignored. Each learner of a run writes under its
+ * own epoch, so that a superseded one overwrites nothing; the largest epoch is valid.
  */
 export class CheckpointArchive {
   constructor(private readonly store: FileStore) {}
@@ -32,7 +32,7 @@ export class CheckpointArchive {
     return manifest;
   }
 
-  /** What a checkpoint holds; null where it was not uploaded, or is deleted. Throws `BusError` `damaged`. */
+  /** The contents of a checkpoint; null if it was not uploaded or has been deleted. Throws `BusError` `damaged`. */
   async find({ runId, step }: CheckpointId): Promise<StoredCheckpoint | null> {
     const [newest] = (await this.complete(runId, step)).toSorted((a, b) => b.epoch - a.epoch);
     if (newest === undefined) return null;
@@ -42,7 +42,7 @@ export class CheckpointArchive {
     return { ...newest, manifest: readManifest(bytes, `${name} in the object store`) };
   }
 
-  /** Everything that is stored for a run, also of checkpoints that do not count. */
+  /** All stored files of a run, including those of incomplete checkpoints. */
   files(runId: string): Promise<StoredFile[]> {
     return this.store.list(`${runId}/`);
   }
@@ -54,24 +54,24 @@ export class CheckpointArchive {
   }
 
   /**
-   * Brings a checkpoint into a folder, which appears complete or not at all.
-   * Throws `BusError` `missing`, or `damaged` where a file is not what the manifest says.
+   * Downloads a checkpoint to a folder, which appears complete or not at all. Throws `BusError` `missing`, or
+   * `damaged` if a file differs from the manifest.
    */
   async download(stored: StoredCheckpoint, dir: string): Promise<void> {
     await downloadFolder(this.store, stored.manifest, dir, { nameOf: ({ path }) => nameOf(stored, path) });
   }
 
-  /** Manifests first: what is cut off then is no checkpoint any more. */
+  /** Deletes manifests first, so that an interrupted deletion leaves no seemingly complete checkpoint. */
   async delete({ runId, step }: CheckpointId): Promise<void> {
     await this.deleteFiles(await this.store.list(`${runId}/${stepFolder(step)}/`));
   }
 
-  /** Deletes all that `files` lists, manifests first. */
+  /** Deletes all files of `files`, manifests first. */
   async deleteAll(runId: string): Promise<void> {
     await this.deleteFiles(await this.files(runId));
   }
 
-  /** Frees what uploads left behind that were cut off; of a run also those of learners before `epoch`. */
+  /** Deletes leftovers of interrupted uploads; for the run also those of learners before `epoch`. */
   async sweep(runId: string, epoch: number): Promise<void> {
     await this.store.sweep();
     const complete = new Set((await this.complete(runId)).map((place) => nameOf(place, '')));
@@ -99,7 +99,7 @@ export class CheckpointArchive {
   }
 }
 
-/** Those that were stored before learners had leases have no epoch in their names. */
+/** Checkpoints stored before learners had leases have no epoch in their names. */
 function nameOf({ runId, step, epoch }: Place, path: string): string {
   return `${runId}/${stepFolder(step)}/${epoch === 0 ? '' : `${epoch}/`}${path}`;
 }

@@ -6,33 +6,33 @@ export interface StoredFile {
   sizeBytes: number;
 }
 
-/** Files by name, of any size, at the broker or in a bucket of S3. */
+/** Files of any size by name, at the broker or in an S3 bucket. */
 export interface FileStore {
-  /** Stores the bytes under the name, over what was there. */
+  /** Stores the bytes under the name; replaces an existing file. */
   put(name: string, bytes: Uint8Array): Promise<void>;
-  /** Stores a file of this machine under the name, over what was there. A transfer that breaks off begins again. */
+  /** Stores a local file under the name; replaces an existing file. An interrupted transfer restarts. */
   putFile(name: string, path: string): Promise<Digest>;
-  /** The bytes of a file that fits into memory, or null where there is none. Throws `BusError` `damaged`. */
+  /** The bytes of a file that fits into memory; null if it does not exist. Throws `BusError` `damaged`. */
   get(name: string): Promise<Uint8Array | null>;
-  /** What is stored under the name, or null. */
+  /** Digest of the file; null if it does not exist. */
   digest(name: string): Promise<Digest | null>;
   /**
-   * Writes a file to `path`, which must not exist; goes on where it was when the store was away.
-   * Throws `BusError` `missing`, or `damaged` where it has another content than expected.
+   * Downloads a file to `path`, which must not exist; resumes after the store was unavailable. Throws `BusError`
+   * `missing`, or `damaged` if the content differs from the expected digest.
    */
   getFile(name: string, path: string, expected: Digest): Promise<void>;
-  /** Of all files whose name begins so. */
+  /** All files whose names start with the prefix. */
   list(prefix?: string): Promise<StoredFile[]>;
-  /** Leaves no trace of the file, so that what is pruned every step costs nothing later. */
+  /** Deletes the file without leaving a marker: deletions happen every step, and markers would accumulate. */
   delete(name: string): Promise<void>;
   /**
-   * Frees what uploads left behind that were cut off by the end of their process.
-   * @returns how many there were
+   * Deletes leftovers of uploads that were interrupted by the end of their process.
+   * @returns the number of deleted uploads
    */
   sweep(olderThanMs?: number): Promise<number>;
 }
 
-/** Throws `BusError` `damaged` where what was read is not what was stored. */
+/** Throws `BusError` `damaged` if the digests differ. */
 export function compareDigests(place: string, found: Digest, expected: Digest): void {
   if (found.sha256 === expected.sha256) return;
   const say = ({ sizeBytes, sha256 }: Digest): string => `${sizeBytes} bytes with sha256 ${sha256}`;

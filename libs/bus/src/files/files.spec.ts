@@ -201,7 +201,7 @@ describe('checkpoints in the object store', () => {
     }
     expect(await files.list('goes/')).toEqual([]);
     await broker.close();
-    // Sooner than the heartbeat by which the client's own list would notice that nothing more comes.
+    // Shorter than the heartbeat by which the client's own list would notice that no more messages arrive.
   }, 20_000);
 
   it('are freed of what an upload left that was cut off, not of one that goes on', async () => {

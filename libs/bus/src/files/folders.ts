@@ -12,10 +12,10 @@ import {
 } from './manifest';
 import { syncFolder, syncTree } from './sync';
 
-/** Files of a folder that travel at once. */
+/** Number of concurrent file transfers of a folder. */
 const PARALLEL = 4;
 
-/** Stores the files of a folder that is not going to change: `put` is told the path of each, relative to the folder. */
+/** Uploads the files of a folder that does not change meanwhile; `put` receives each path relative to the folder. */
 export async function uploadFolder(
   dir: string,
   put: (path: string) => Promise<Digest>,
@@ -28,8 +28,8 @@ export async function uploadFolder(
 }
 
 /**
- * Brings a stored folder to this machine, its manifest with it. The folder appears complete or not at all; one that stands there
- * already is what somebody else brought meanwhile.
+ * Downloads a stored folder with its manifest. The folder appears complete or not at all; an existing one was
+ * downloaded by another process meanwhile.
  */
 export async function downloadFolder(
   store: FileStore,

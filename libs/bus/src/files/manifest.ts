@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { BusError } from '../errors';
 
-/** Content of a file, whatever it is called. */
+/** Content of a file, independent of its name. */
 export interface Digest {
   sizeBytes: number;
   /** Hex. */
@@ -17,13 +17,13 @@ export interface ManifestFile extends Digest {
   path: string;
 }
 
-/** What a stored folder holds, in order of the paths. */
+/** The contents of a stored folder, sorted by path. */
 export interface FolderManifest {
   format: 1;
   files: ManifestFile[];
 }
 
-/** Lies in a folder beside the files it lists, and in the object store as the last of them: without it a folder is not complete. */
+/** Stored beside the files that it lists, in the object store as the last one: a folder without it is incomplete. */
 export const MANIFEST_FILE = 'manifest.json';
 
 const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9_.+@-]{0,127}$/;
@@ -41,8 +41,8 @@ export function digestOfBytes(bytes: Uint8Array): Digest {
 }
 
 /**
- * Paths of the files in a folder that can be stored, in order; hidden files and an old manifest are not among them.
- * Throws `BusError` `configuration` where there are none, too many, or one with a name that is not for every machine.
+ * Sorted paths of the files in a folder that can be stored, without hidden files and an old manifest. Throws
+ * `BusError` `configuration` if there are none or too many, or if a name is not valid on every platform.
  */
 export async function filesIn(dir: string): Promise<string[]> {
   const entries = await readdir(dir, { recursive: true, withFileTypes: true });
@@ -64,14 +64,14 @@ export async function filesIn(dir: string): Promise<string[]> {
   throw new BusError('configuration', `${dir} holds ${paths.length} files, expected 1 to ${MAX_FILES}`);
 }
 
-/** Reads a folder that is not going to change. */
+/** Reads a folder that does not change meanwhile. */
 export async function manifestOf(dir: string): Promise<FolderManifest> {
   const files: ManifestFile[] = [];
   for (const path of await filesIn(dir)) files.push({ path, ...(await digestOf(join(dir, path))) });
   return { format: 1, files };
 }
 
-/** What is not as a folder's manifest says; undefined where all of it is. Reads every file. */
+/** Describes a difference between a folder and its manifest; undefined if there is none. Reads every file. */
 export async function findDamage(dir: string): Promise<string | undefined> {
   const file = join(dir, MANIFEST_FILE);
   try {
@@ -97,7 +97,7 @@ export function writeManifest(manifest: FolderManifest): Buffer {
   return Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/** Reads a manifest that somebody else wrote. Throws `BusError` `damaged`: what it names would not stay inside a folder, for example. */
+/** Parses an untrusted manifest. Throws `BusError` `damaged`, for example for a path that leaves the folder. */
 export function readManifest(bytes: Uint8Array, where: string): FolderManifest {
   let manifest: Partial<FolderManifest>;
   try {
@@ -133,7 +133,7 @@ export function isSha256(text: unknown): text is string {
   return typeof text === 'string' && /^[0-9a-f]{64}$/.test(text);
 }
 
-/** Whether a path stays inside the folder it is relative to, on every machine. */
+/** Whether a path stays inside its base folder on every platform. */
 function isConfined(path: string): boolean {
   const segments = path.split('/');
   return segments.length <= MAX_DEPTH && segments.every((segment) => SEGMENT.test(segment));

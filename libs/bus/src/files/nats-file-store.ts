@@ -19,7 +19,7 @@ import { digestOfBytes, type Digest } from './manifest';
 const CHUNK_TIMEOUT_MS = 30_000;
 const SHA256 = 'SHA-256=';
 
-/** Files in an object store of the broker, in chunks. Every operation waits for a broker that is away. */
+/** Files in an object store of the broker, in chunks. Every operation waits while the broker is unavailable. */
 export class NatsFileStore implements FileStore {
   constructor(
     private readonly broker: Broker,
@@ -92,7 +92,7 @@ export class NatsFileStore implements FileStore {
     await this.purge(this.chunksOf(info));
   }
 
-  /** Uploads that go on have chunks that are younger. */
+  /** Uploads in progress have younger chunks. */
   async sweep(olderThanMs = 3_600_000): Promise<number> {
     const chunks = await this.run('list chunks', () =>
       countBySubject(this.broker, this.stream, `$O.${this.name}.C.>`),
@@ -111,7 +111,7 @@ export class NatsFileStore implements FileStore {
     return freed;
   }
 
-  /** One request each, repeated by itself: the object store's own reader does not survive a broker that restarts. */
+  /** One retried request per chunk: the object store's own reader does not survive a broker restart. */
   private async *chunks(info: ObjectInfo): AsyncGenerator<Uint8Array> {
     let seq = 1;
     for (let read = 0; read < info.chunks; read += 1) {
@@ -130,7 +130,7 @@ export class NatsFileStore implements FileStore {
     }
   }
 
-  /** Rejects once the connection was lost and is back: what was under way then gets no answer. */
+  /** Rejects once the connection was lost and restored: requests from before get no answer. */
   private untilReconnected(): { rejected: Promise<never>; forget: () => void } {
     let forget: () => void = () => undefined;
     const rejected = new Promise<never>((_, reject) => {
@@ -153,8 +153,8 @@ export class NatsFileStore implements FileStore {
   }
 
   /**
-   * Of all files whose name begins so. Asked for one by one: the client's own list waits for as many as there were when it began, which
-   * never come where others delete some meanwhile.
+   * All files whose names start with the prefix, requested one by one: the client's own list waits for as many
+   * entries as existed at its start, which never arrive if others are deleted meanwhile.
    */
   private async infos(prefix = ''): Promise<ObjectInfo[]> {
     const metas = `$O.${this.name}.M.`;

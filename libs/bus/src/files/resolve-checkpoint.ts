@@ -6,21 +6,21 @@ import { BusError } from '../errors';
 import type { CheckpointArchive } from './checkpoint-archive';
 import { digestOfBytes, MANIFEST_FILE, writeManifest } from './manifest';
 
-/** Where checkpoints are looked for. */
+/** Where to look for checkpoints. */
 export interface CheckpointPlaces {
   /** Folder of all runs on this machine. */
   runsDir: string;
-  /** Downloads are kept below it. */
+  /** Folder for downloads. */
   cacheDir: string;
-  /** Those in the object store; null where no broker can be asked. */
+  /** The archive in the object store; null without a broker. */
   archive: CheckpointArchive | null;
 }
 
 /**
- * The folder of a checkpoint on this machine, by its address: that of the run where it was trained here, else a download, which
- * is made where the cache has none. Uploaded files win over local ones with the same name and another content: those are what a
- * learner left that ended before it told of them.
- * Throws `BusError` `configuration` for what is no address, `missing` with what there is instead, or `damaged`.
+ * The local folder of a checkpoint, by its address: from the run if it was trained on this machine, else from the
+ * download cache, which is filled if needed. An uploaded checkpoint takes precedence over a local one of the same
+ * name with other content: a learner left the local one when it ended before announcing it. Throws `BusError`
+ * `configuration` for an invalid address, `missing` with the available ones, or `damaged`.
  */
 export async function resolveCheckpoint(name: string, places: CheckpointPlaces): Promise<string> {
   const checkpoint = parseCheckpointName(name);
@@ -48,7 +48,7 @@ export async function resolveCheckpoint(name: string, places: CheckpointPlaces):
   return dir;
 }
 
-/** A finished checkpoint of a run on this machine, whatever the run's folder is called. */
+/** A complete checkpoint of a run on this machine, whatever the name of the run's folder. */
 async function findLocal(
   runsDir: string,
   { runId, step }: CheckpointId,
@@ -59,7 +59,7 @@ async function findLocal(
       ['state.json', MANIFEST_FILE].map((file) => readFile(join(dir, file)).catch(() => undefined)),
     );
     if (state === undefined || manifest === undefined) continue;
-    // Of a run that was cut off it may be anything.
+    // An interrupted run may leave any content.
     const read = readJson<{ runId?: unknown }>(state);
     if (read.ok && read.value.runId === runId) return { dir, sha256: digestOfBytes(manifest).sha256 };
   }

@@ -8,13 +8,13 @@ import { downloadFolder, uploadFolder } from './folders';
 import { digestOf, digestOfBytes, readManifest, writeManifest, type Digest } from './manifest';
 
 /**
- * Files and folders that people name on their own machines, stored by content, so that services on other machines can have them
- * under the same address. They are kept until somebody deletes them.
+ * Files and folders from users' machines, stored by content, so that services on other machines can read them under
+ * the same address. They are kept until they are deleted explicitly.
  */
 export class SharedFiles {
   constructor(private readonly store: FileStore) {}
 
-  /** Stores a file or folder and returns its address. Throws `BusError` `configuration` where there is none. */
+  /** Stores a file or folder and returns its address. Throws `BusError` `configuration` if it does not exist. */
   async share(path: string): Promise<string> {
     const found = await stat(path).catch((cause: unknown) => {
       throw new BusError('configuration', `there is no file or folder ${path}`, { cause });
@@ -29,8 +29,8 @@ export class SharedFiles {
   }
 
   /**
-   * The path of a local copy, which is made where the cache has none.
-   * Throws `BusError` `configuration` for what is no address, `missing`, or `damaged` where the content is another one.
+   * Path of a local copy, downloaded if it is not cached. Throws `BusError` `configuration` for an invalid address,
+   * `missing`, or `damaged` if the content differs.
    */
   async fetch(address: string, cacheDir: string): Promise<string> {
     const shared = parseSharedFileName(address);
@@ -43,13 +43,13 @@ export class SharedFiles {
     return path;
   }
 
-  /** Throws `BusError` `missing` where nobody has shared what an address names. */
+  /** Throws `BusError` `missing` if the address names nothing that was shared. */
   async check(address: string): Promise<void> {
     const shared = parseSharedFileName(address);
     if (shared === undefined || (await this.store.digest(shared.sha256)) === null) throw absent(address);
   }
 
-  /** Frees what uploads left behind that were cut off. */
+  /** Deletes leftovers of interrupted uploads. */
   async sweep(): Promise<void> {
     await this.store.sweep();
   }

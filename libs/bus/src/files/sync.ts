@@ -1,7 +1,7 @@
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Puts a folder with all that it holds onto the disk: what a machine that loses its power keeps. */
+/** Flushes a folder and all its contents to disk, to survive a power failure. */
 export async function syncTree(dir: string): Promise<void> {
   const entries = await readdir(dir, { recursive: true, withFileTypes: true });
   for (const entry of entries) {
@@ -12,9 +12,9 @@ export async function syncTree(dir: string): Promise<void> {
   await syncFolder(dir);
 }
 
-/** Puts the names in a folder onto the disk: files that were created, renamed, or removed. */
+/** Flushes the directory entries of a folder to disk: files that were created, renamed or removed. */
 export async function syncFolder(dir: string): Promise<void> {
-  // Windows neither opens folders nor needs it.
+  // Windows cannot open folders and does not need this.
   if (process.platform !== 'win32') await sync(dir, 'r');
 }
 

@@ -1,7 +1,7 @@
 import { sha256, type BlobPlace } from '../blobs';
 import type { S3Bucket } from './bucket';
 
-/** Those of a run lie in a folder of it. */
+/** Each run has a folder below it. */
 const FOLDER = 'blobs/';
 
 /** Blobs as objects of a bucket. */
@@ -16,7 +16,7 @@ export class S3Blobs implements BlobPlace {
     return (await this.bucket.get(keyOf(runId, hash)))?.bytes ?? null;
   }
 
-  /** What those of a run occupy. */
+  /** The storage that a run's blobs use. */
   async use(runId: string): Promise<{ messages: number; bytes: number }> {
     const use = { messages: 0, bytes: 0 };
     for await (const { sizeBytes } of this.bucket.list(keyOf(runId, ''))) {

@@ -9,7 +9,7 @@ import type { S3Options } from './options';
 
 export interface S3Object {
   bytes: Uint8Array;
-  /** Hex, as whoever stored it found it; absent where that was not this project. */
+  /** Hex digest recorded at upload; undefined for objects of other programs. */
   sha256: string | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface S3Head {
   etag: string | undefined;
 }
 
-/** A transfer of several parts. */
+/** A multipart upload. */
 export interface S3Upload {
   key: string;
   id: string;
@@ -29,12 +29,12 @@ export interface S3Upload {
 type Context = Pick<RetryContext, 'closing' | 'logger'>;
 type Send = Sdk.S3Client['send'];
 
-/** Of one request to delete. */
+/** Limit of one delete request. */
 const DELETED_AT_ONCE = 1_000;
 const SHA256 = 'sha256';
 const AWS_DEFAULT_REGION = 'us-east-1';
 
-/** Requests to one bucket, each with a deadline, and tried again where that can help. Keys are relative to the prefix. */
+/** Requests to one bucket, each with a deadline and retries where they can help. Keys are relative to the prefix. */
 export class S3Bucket {
   private constructor(
     private readonly sdk: typeof Sdk,
@@ -45,8 +45,8 @@ export class S3Bucket {
   ) {}
 
   /**
-   * Loads AWS's client, which whoever has no bucket does not pay for.
-   * @param attempts at each request; default: for some minutes
+   * Loads AWS's client lazily, so that services without a bucket do not pay for it.
+   * @param attempts at each request; default: retries for some minutes
    */
   static async open(
     options: S3Options,
@@ -60,10 +60,10 @@ export class S3Bucket {
       ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
       ...(region === undefined ? {} : { region }),
       ...(credentials === undefined ? {} : { credentials }),
-      // Not all that speaks the protocol knows them, and everything is compared with its own digest when it is read.
+      // Not every S3-compatible service supports these, and every read verifies its own digest.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
-      // Tried again below, which says so.
+      // Retried below, with a log message.
       maxAttempts: 1,
       requestHandler: { connectionTimeout: DEADLINES.connect.ms },
     });
@@ -77,7 +77,7 @@ export class S3Bucket {
     await this.run(`store ${key}`, (send, abortSignal) => send(command(), { abortSignal }));
   }
 
-  /** Stores bytes unless something lies there. */
+  /** Stores bytes unless the key exists. */
   async create(key: string, bytes: Uint8Array): Promise<void> {
     const command = () => new this.sdk.PutObjectCommand({ ...this.at(key), Body: bytes, IfNoneMatch: '*' });
     await this.run(`store ${key}`, async (send, abortSignal) => {
@@ -87,7 +87,9 @@ export class S3Bucket {
     });
   }
 
-  /** An object as a whole, of as many bytes as a blob or manifest may have. Throws `BusError` `damaged` where it has more. */
+  /**
+   * Reads a whole object, up to the size limit of blobs and manifests. Throws `BusError` `damaged` if it is larger.
+   */
   async get(key: string): Promise<S3Object | null> {
     const command = () => new this.sdk.GetObjectCommand(this.at(key));
     return this.unlessAbsent(`read ${key}`, async (send, abortSignal) => {
@@ -97,7 +99,7 @@ export class S3Bucket {
     });
   }
 
-  /** A part of what has that etag. Throws `BusError` `missing` where it has another one by now. */
+  /** Reads a part of the object with that etag. Throws `BusError` `missing` if the object has changed. */
   async getRange(
     key: string,
     from: number,
@@ -120,7 +122,7 @@ export class S3Bucket {
     });
   }
 
-  /** Keys that begin so, and sizes. */
+  /** Keys with the prefix, and their sizes. */
   async *list(prefix: string): AsyncGenerator<{ key: string; sizeBytes: number }> {
     const { Bucket, Key: Prefix } = this.at(prefix);
     let token: string | undefined;
@@ -184,7 +186,7 @@ export class S3Bucket {
     await this.run(`give up ${key}`, (send, abortSignal) => send(command(), { abortSignal }));
   }
 
-  /** Uploads that have begun before `at` and not ended. */
+  /** Unfinished uploads that began before `at`. */
   async uploadsBefore(prefix: string, at: number): Promise<S3Upload[]> {
     const { Bucket, Key: Prefix } = this.at(prefix);
     const { Uploads = [] } = await this.run(`list uploads of ${prefix}`, (send, abortSignal) =>
@@ -219,7 +221,7 @@ export class S3Bucket {
     });
   }
 
-  /** @param request may be sent twice */
+  /** @param request must be idempotent */
   private async run<T>(what: string, request: (send: Send, signal: AbortSignal) => Promise<T>): Promise<T> {
     const { closing, logger } = this.context;
     if (closing.aborted) throw new BusError('closed', `the bus was closed before it could ${what}`);
@@ -249,7 +251,7 @@ async function readUpTo(
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  // Leaving the loop destroys the body, and with it the connection.
+  // Leaving the loop destroys the body and closes its connection.
   for await (const chunk of addAbortSignal(signal, body) as AsyncIterable<Uint8Array>) {
     length += chunk.byteLength;
     if (length > maxBytes)

@@ -1,7 +1,7 @@
 import { BusError } from '../errors';
 import { placeOf, type S3Options } from './options';
 
-/** What AWS's client throws. */
+/** An error of AWS's client. */
 interface S3Failure {
   name: string;
   message: string;
@@ -22,7 +22,7 @@ const ELSEWHERE = new Set([
   'AuthorizationHeaderMalformed',
   'IllegalLocationConstraintException',
 ]);
-/** Of an error of another realm, such as a test's, AWS's client keeps the text alone. */
+/** AWS's client keeps only the text of an error from another realm, such as a test's. */
 const WRAPPED = /^AWS SDK error wrapper for .*\b(E[A-Z_]{4,})\b/;
 const NEEDED =
   's3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListBucket and s3:ListBucketMultipartUploads';
@@ -31,13 +31,13 @@ function statusOf(error: unknown): number | undefined {
   return (error as S3Failure).$metadata?.httpStatusCode;
 }
 
-/** Whether the same request can succeed later without anybody changing it. */
+/** Whether the same request may succeed later without intervention. */
 export function isPassing(error: unknown): boolean {
   const { name, message, code } = error as S3Failure;
   const status = statusOf(error);
   if (UNANSWERED.has(name) || PASSING.has(name)) return true;
   if (status !== undefined && status >= 400) return status >= 500 || status === 408 || status === 429;
-  // Of the connection: ECONNREFUSED, ENOTFOUND, EPIPE …
+  // Connection errors: ECONNREFUSED, ENOTFOUND, EPIPE …
   return /^E[A-Z_]+$/.test(code ?? WRAPPED.exec(message)?.[1] ?? '');
 }
 
@@ -45,12 +45,12 @@ export function isAbsent(error: unknown): boolean {
   return ['NoSuchKey', 'NotFound'].includes((error as S3Failure).name);
 }
 
-/** Somebody else was first, or has replaced what was asked for meanwhile. */
+/** Another process wrote first, or has replaced the requested object meanwhile. */
 export function isOvertaken(error: unknown): boolean {
   return [409, 412].includes(statusOf(error) ?? 0);
 }
 
-/** What it means. The client's own error is not kept: it holds the request, and that its signature. */
+/** Translates the error. Drops the client's own error, which contains the request with its signature. */
 export function meaningOf(error: unknown, what: string, options: S3Options): BusError {
   if (error instanceof BusError) return error;
   const { name, message } = error as S3Failure;

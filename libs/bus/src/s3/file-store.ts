@@ -5,7 +5,7 @@ import { compareDigests, type FileStore, type StoredFile } from '../files/file-s
 import { digestOf, digestOfBytes, type Digest } from '../files/manifest';
 import type { S3Bucket } from './bucket';
 
-/** What is sent or taken by one request, and what is sent by one at all. */
+/** Size of a part, and the maximum size of a single-request upload. */
 const PART_BYTES = 16 * 2 ** 20;
 /** S3's own limit. */
 const MOST_PARTS = 10_000;
@@ -15,7 +15,7 @@ const HOUR_MS = 3_600_000;
 export class S3FileStore implements FileStore {
   constructor(
     private readonly bucket: S3Bucket,
-    /** Of their keys, with a slash at its end. */
+    /** Prefix of their keys, with a trailing slash. */
     private readonly folder: string,
   ) {}
 

@@ -2,11 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { BusError } from '../errors';
 import type { S3Bucket } from './bucket';
 
-/** Says which bucket this is: two of the same name may lie at different addresses, and one at two. */
+/**
+ * Identifies the bucket: two buckets of one name may exist at different addresses, and one bucket may have two
+ * addresses.
+ */
 const KEY = 'ui-rl.json';
 const ID = /^[0-9a-f-]{36}$/;
 
-/** Of a bucket, or of a folder in it, that services share. It is given one where it has none, which needs that it may be written. */
+/**
+ * Identity of a bucket, or of a folder in it, that services share. Creates a missing identity, which requires write
+ * access.
+ */
 export async function identityOf(bucket: S3Bucket): Promise<string> {
   const known = await readIdentity(bucket);
   if (known !== null) return known;
@@ -16,7 +22,7 @@ export async function identityOf(bucket: S3Bucket): Promise<string> {
   throw new BusError('configuration', `the bucket has lost what was stored as ${KEY} a moment ago`);
 }
 
-/** Null where it has none yet. Throws `BusError` `damaged`. */
+/** Null if there is none yet. Throws `BusError` `damaged`. */
 export async function readIdentity(bucket: S3Bucket): Promise<string | null> {
   const found = await bucket.get(KEY);
   if (found === null) return null;
@@ -24,7 +30,7 @@ export async function readIdentity(bucket: S3Bucket): Promise<string | null> {
     const { id } = JSON.parse(Buffer.from(found.bytes).toString('utf8')) as { id?: unknown };
     if (typeof id === 'string' && ID.test(id)) return id;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new BusError('damaged', `${KEY} of the bucket is not what ui-rl has stored: expected {"id": …}`);
 }

@@ -3,7 +3,7 @@ import { S3Bucket } from './bucket';
 import { readIdentity } from './identity';
 import { placeOf, type S3Options } from './options';
 
-/** Asks a bucket once, and stores nothing. Returns what it is, for people. Throws `BusError`. */
+/** Sends one read request to a bucket and returns a description for users. Throws `BusError`. */
 export async function inspectBucket(options: S3Options): Promise<string> {
   const over = new AbortController();
   try {

@@ -37,7 +37,7 @@ const options = (changes: Partial<S3Options> = {}): S3Options => ({
 const connect = (blobs: S3Options | undefined, service = 'test') =>
   BusService.connect({ service, servers: [nats.url], blobs });
 
-/** What holds wherever blobs lie. */
+/** Behaviour that does not depend on the blob store. */
 describe.each(['at the broker', 'in a bucket'])('blobs %s', (place) => {
   let server: NatsServer;
   let bus: BusService;
@@ -65,7 +65,7 @@ describe.each(['at the broker', 'in a bucket'])('blobs %s', (place) => {
   });
 
   it('keep checkpoints and shared files, of any size, and lose none of a name that begins alike', async () => {
-    // In a bucket more than one request takes.
+    // In a bucket, more than one request can carry.
     const big = randomBytes(elsewhere ? 17 * 2 ** 20 : 2 ** 20);
     const source = mkdtempSync(join(dir, 'source-'));
     writeFileSync(join(source, 'weights'), big);
@@ -132,7 +132,8 @@ describe('the services of a broker', () => {
     );
     await first.runs.changePhase(RUN, 'stopped');
     await first.runStorage.delete(RUN);
-    // Nothing lies there any more: whoever comes next may choose, and who stayed is told before it stores anything.
+    // The bucket is empty: the next service may choose another, and running services are told before they store
+    // anything.
     const third = await connect(undefined, 'actor');
     await third.blobs.of('next').put(Buffer.from('pixels'));
     await expect(second.blobs.of('next').put(Buffer.from('pixels'))).rejects.toThrow(

@@ -14,7 +14,7 @@ import { taskSource } from './task-source';
 import { tracker } from './tracker';
 import { verifier } from './verifier';
 
-/** What to begin with; a text says why there is nothing. */
+/** The template of each kind; a string says why there is none. */
 export const TEMPLATES: Readonly<Record<ComponentKind, Template | string>> = {
   'task-source': taskSource,
   verifier,
