@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { tmpdir } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeadLetter } from '@ui-rl/bus';
 import {
   type EvaluationEvent,
@@ -7,6 +8,7 @@ import {
   type RolloutRequest,
   STREAMS,
   subjects,
+  type WarningEvent,
 } from '@ui-rl/contracts';
 import { loadComponents } from '@ui-rl/plugin-kit';
 import { drained, eventually, startFromSource } from '@ui-rl/testkit';
@@ -284,4 +286,20 @@ it('warns when no episode comes in, once per silence', async () => {
     ) as string,
   });
   expect(warnings).toMatchObject([waiting(TRAIN), waiting(TRAIN - 1)]);
+});
+
+it('counts no silence from before an evaluation began', async () => {
+  const runId = await world.createRun('training');
+  const warnings = await world.follow<WarningEvent>(runId, 'warning');
+  const stop = new AbortController();
+  const stallMs = 1_000;
+  const running = new RunEvaluator(world.bus, await planOf(runId), { stallMs }).work(stop.signal);
+  await sleep(0.8 * stallMs);
+  const beganAt = Date.now();
+  await world.announceCheckpoint(runId, 10);
+  const [warning] = await eventually('a warning', () => (warnings.length > 0 ? warnings : null));
+  stop.abort();
+  await running;
+  expect(warning.message).toContain(`waits for ${TRAIN} of ${TRAIN} episodes`);
+  expect(Date.parse(warning.at) - beganAt).toBeGreaterThanOrEqual(stallMs);
 });
