@@ -139,6 +139,11 @@ test('a run shows its curves, its evaluations and every task before and after', 
     })
   `);
   expect(Math.min(...colours)).toBeGreaterThan(2);
+  expect(await text('.evaluations .card:nth-child(1) .rate .label')).toEqual([
+    'Before training',
+    'After warm start',
+    'After training',
+  ]);
   const rows = await text('.evaluations .card:nth-child(1) tbody tr');
   expect(rows).toHaveLength(4);
   expect(rows[0]).toMatch(/Enable Wi-Fi[^]*25 %[^]*88 %[^]*\+63 %/);
@@ -343,11 +348,11 @@ test('runs are laid over one another, and can be taken out and in', async () => 
 
 test('evaluations stand side by side: task by task, what differs beyond chance is marked, and leads to its episodes', async () => {
   await page.goto(`${monitor.url}/#/runs/${RUN}`);
-  await page.getByRole('link', { name: 'All 2 side by side' }).first().click();
+  await page.getByRole('link', { name: 'All 3 side by side' }).first().click();
   await eventually('both sets of goals', async () => (await page.locator('table.compared').count()) === 2);
   expect((await text('.compared thead th')).map((cell) => cell.split('\n')[0])).toEqual([
-    ...['Task', 'Before training', 'After training'],
-    ...['Task', 'Before training', 'After training'],
+    ...['Task', 'Before training', 'After warm start', 'After training'],
+    ...['Task', 'Before training', 'After warm start', 'After training'],
   ]);
   await publishCompared(bus);
   await page.goto(`${monitor.url}/#/runs/${COMPARED}/evaluations`);

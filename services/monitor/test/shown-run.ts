@@ -94,7 +94,7 @@ export async function publish(bus: BusService, trajectory: Trajectory): Promise<
   await bus.publishJson(subjects.trajectory(runId, purpose), trajectory, rolloutId);
 }
 
-/** The whole run: 20 steps of 16 episodes, evaluated before and after. @param plugin file of `PLUGIN` */
+/** The whole run: 20 steps of 16 episodes, evaluated before, after its warm start and at the end. @param plugin file of `PLUGIN` */
 export async function publishRun(bus: BusService, plugin: string, hashes: string[]): Promise<void> {
   const { run, registry } = await loadRunFile({ options: { ...RUN_FILE, plugins: [plugin] } });
   await announceRun(bus, RUN, run, registry);
@@ -117,12 +117,13 @@ export async function publishRun(bus: BusService, plugin: string, hashes: string
     await bus.event({ type: 'train_step', runId: RUN, step: step + 1, rolloutIds, metrics }, `${step}`);
   }
   await evaluation(bus, 'baseline', 0, 0.31, 0.28);
+  await evaluation(bus, 'warm_start', 0, 0.55, 0.41);
   await evaluation(bus, 'final', 20, 0.93, 0.58);
 }
 
 async function evaluation(
   bus: BusService,
-  stage: 'baseline' | 'final',
+  stage: 'baseline' | 'warm_start' | 'final',
   version: number,
   onTrain: number,
   onEval: number,
