@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '@ui-rl/random';
 import { type Trend, trendOf } from '@ui-rl/testkit';
 import { SERVICES, TestFleet } from '../e2e/support/fleet';
@@ -11,6 +12,10 @@ const AT_ONCE = 100;
 const ROUND = 2_000;
 /** How long a reply may take, in milliseconds. */
 const DEADLINE_MS = 10_000;
+const LOOK_EVERY_MS = 20_000;
+const MOST_LOOKS = 15;
+/** Growth between two looks below which memory has settled. */
+const SETTLED = 1.02;
 
 export interface SubjectReport {
   sent: number;
@@ -41,6 +46,7 @@ export async function fuzzMessages(
   try {
     const run = await fleet.createRun(RUN, { training: { max_steps: 100_000 } });
     await fleet.reaches(RUN, 'training');
+    await memorySettles(fleet, say);
     const ways = (await openWays(fleet, run)).filter(({ request }) => request);
     const looks = new Map(SERVICES.map((name) => [name, [] as [sent: number, bytes: number][]] as const));
     const subjects: Record<string, SubjectReport> = {};
@@ -63,6 +69,17 @@ export async function fuzzMessages(
     return { subjects, ended: fleet.unexpectedEnds, memory };
   } finally {
     await fleet.stop();
+  }
+}
+
+/** In its first minutes of training a learner fills its caches. Growth after that would be the messages'. */
+async function memorySettles(fleet: TestFleet, say: (line: string) => void): Promise<void> {
+  for (let before = 0, looks = 0; looks < MOST_LOOKS; looks++) {
+    const bytes = residentBytes(fleet.pidOf('learner'));
+    if (bytes < before * SETTLED) return;
+    say(`waiting for the memory of the learner to settle: ${Math.round(bytes / 1e6)} MB`);
+    before = bytes;
+    await sleep(LOOK_EVERY_MS);
   }
 }
 
