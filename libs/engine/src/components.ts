@@ -13,13 +13,14 @@ const local: EngineComponent<LocalEngineOptions> = {
       ? []
       : [`quantization ${quantization} needs model.use_lora true: what is trained cannot be quantized`],
   create(options, context) {
-    // oxlint-disable-next-line typescript/no-require-imports -- what runs models is loaded only by those who run them
+    // oxlint-disable-next-line typescript/no-require-imports -- loads the model runtime only in processes that run
+    // models
     const { startFromRunFile } = require('./local-engine') as typeof LocalEngineModule;
     return startFromRunFile(options, context);
   },
 };
 
-/** Weights that were saved for sampling lie in the engine already. */
+/** The engine already holds the weights that were saved for sampling. */
 const engine: SamplerComponent = {
   kind: 'sampler',
   name: 'engine',
@@ -36,5 +37,5 @@ const engine: SamplerComponent = {
     }),
 };
 
-/** What this lib brings. */
+/** The components of this lib. */
 export const components = [local, engine] as const;

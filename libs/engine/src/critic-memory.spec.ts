@@ -4,7 +4,10 @@ import { writeRandomModel } from '@ui-rl/models';
 import type { Datum, Engine, TrainedModel } from '@ui-rl/plugin-kit';
 import { adapter, fixtures, scratchFolder, step, TestModel, train } from '../test/test-model';
 
-/** Most of the model are three matrices of its size in each of three layers: far more than a pass over a few tokens writes. */
+/**
+ * Most of the model consists of three such matrices in each of three layers: far more than the activations of a pass
+ * over a few tokens.
+ */
 const SIZE = { hidden_size: 1024, intermediate_size: 4096 };
 const FIXTURE = join(fixtures, 'qwen3-vl-a/model');
 const scratch = scratchFolder('critic-memory');
@@ -31,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => model.stop());
 
-/** Memory of this process that is nobody else's and of no file, bytes. */
+/** Private, anonymous memory of this process in bytes. */
 function privateBytes(): number {
   const status = readFileSync('/proc/self/status', 'utf8');
   return 1024 * Number(/^RssAnon:\s+(\d+)/m.exec(status)![1]);

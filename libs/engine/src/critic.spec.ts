@@ -24,14 +24,14 @@ interface Expected {
   old_values: number[];
   returns: number[];
   values: number[];
-  /** By the clip; the gradients are those of the last. */
+  /** By clip value; the gradients belong to the last one. */
   losses: Record<string, number>;
 }
 
 const goldens = join(fixtures, '../critic');
 const expected = JSON.parse(readFileSync(join(goldens, 'expected.json'), 'utf8')) as Expected;
 const scratch = scratchFolder('critic');
-/** A critic's checkpoint without a state of an optimizer, as PyTorch has it. */
+/** A critic's checkpoint from PyTorch, without optimizer state. */
 const reference = join(scratch, 'reference');
 
 let model: TestModel;
@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 afterEach(() => model.stop());
 
-/** @param values of each sampled token, by what the loss reads */
+/** @param values loss inputs of each sampled token */
 function criticDatum(
   tokenIds: readonly number[],
   prompt: number,
@@ -158,7 +158,7 @@ describe('a critic', () => {
         returns: Array.from(datum.weights, () => (index % 2 === 0 ? 1 : -1)),
       },
     }));
-    // At first a critic says 0 of everything.
+    // A fresh critic predicts 0 for every state.
     expect((await valuesOf(engine, data)).every((value) => value === 0)).toBe(true);
     const before = await scores(engine, lessons);
     const loss = { name: 'value', value_clip: 0 };

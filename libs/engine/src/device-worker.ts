@@ -28,7 +28,7 @@ import type {
   WorkerSampleRequest,
 } from './worker-api';
 
-/** Tells the caller of what happens while its call is worked at. */
+/** Sends an event to the caller while its call is in progress. */
 type Tell = (event: unknown) => void;
 
 type Handlers = {
@@ -54,16 +54,16 @@ interface Running {
 }
 
 /**
- * Owns one device: its sessions, the models trained there and weights that were kept. Generation runs as requests come; whatever
- * changes or writes weights runs one after the other.
+ * Owns one device: its sessions, the models trained on it and the retained weights. Generation runs concurrently;
+ * operations that change or write weights run one after the other.
  */
 export class DeviceWorker {
   private started: Running | undefined;
-  /** Weights that were kept under a name. */
+  /** Weights retained under a name. */
   private readonly kept = new Map<ModelName, NamedWeights>();
-  /** Weights that were replaced while they were sampled from. */
+  /** Weights that were replaced while they were being sampled from. */
   private readonly replaced = new Set<WeightSet>();
-  /** Samples that are being made, by the ids of their requests. */
+  /** Samples in progress, by request id. */
   private readonly sampling = new Map<number, AbortController>();
   private exclusive: Promise<unknown> = Promise.resolve();
 
@@ -116,7 +116,7 @@ export class DeviceWorker {
       checkName(description.name, models);
       const model = await TrainedModel.create(description, device, options.seed);
       models.set(description.name, model);
-      // Ready before anybody waits for an answer.
+      // Creates the sampler before the first request.
       if (description.role === 'policy') await model.network.sampler();
     }
     const trainer = new Trainer(options.microBatch ?? {});
@@ -124,7 +124,7 @@ export class DeviceWorker {
     this.started = { device, options, algorithms, trainer, models, base };
   }
 
-  /** Weights by the name that a verb gives. */
+  /** Weights by the name in a request. */
   private weightsOf(name: ModelName): NamedWeights {
     const { models, base } = this.running;
     if (name === BASE) return base;
@@ -137,7 +137,7 @@ export class DeviceWorker {
     return [...this.running.models.keys(), BASE, ...this.kept.keys()];
   }
 
-  /** A model that has weights of its own that can change. */
+  /** A model whose weights can be trained. */
   private trained(name: ModelName): TrainedModel {
     const { models } = this.running;
     const model = models.get(name);
@@ -167,7 +167,7 @@ export class DeviceWorker {
   ): Promise<GenerationResult> {
     const { network, weights } = this.weightsOf(model);
     const sampler = await network.sampler();
-    // Replaced while the sampler was made: their memory, which they take again now, is freed once more.
+    // Replaced while the sampler was created: the memory that they occupy again has to be freed again.
     if (!this.canBeNamed(weights)) this.replaced.add(weights);
     return this.running.device.generator.generate(sampler, weights, request, signal);
   }
@@ -287,7 +287,7 @@ export class DeviceWorker {
     await this.replace(model.weights);
   }
 
-  /** Frees the device's memory of weights that nothing can ask for any more, now or when they are no longer sampled from. */
+  /** Frees the device memory of weights that can no longer be requested, once they are no longer sampled from. */
   private async replace(old: WeightSet): Promise<void> {
     this.replaced.add(old);
     const { generator } = this.running.device;
@@ -300,7 +300,7 @@ export class DeviceWorker {
     }
   }
 
-  /** Whether a verb can still ask for weights. */
+  /** Whether a request can still name these weights. */
   private canBeNamed(weights: WeightSet): boolean {
     const { models, base } = this.running;
     const named = [...models.values(), ...this.kept.values(), base];
@@ -315,7 +315,7 @@ export class DeviceWorker {
   private async release(): Promise<void> {
     if (this.started === undefined) return;
     const { device, models, base } = this.started;
-    // Before the sessions: with the last of them goes the device.
+    // Before the sessions: releasing the last session releases the device.
     for (const model of models.values()) await model.release();
     const kept = [...models.values(), ...this.kept.values(), base].map(({ weights }) => weights);
     for (const weights of [...kept, ...this.replaced]) await weights.free();
@@ -353,7 +353,7 @@ export class DeviceWorker {
   }
 }
 
-/** What a model says of data, by what it is. */
+/** Labels the scores by the model's role. */
 function named({ role }: Network, scores: Float32Array[]): ForwardResult {
   return role === 'critic' ? { logprobs: [], values: scores } : { logprobs: scores };
 }
@@ -368,8 +368,8 @@ function checkName(name: ModelName, models: ReadonlyMap<ModelName, unknown>): vo
 }
 
 /**
- * The model without what is trained. From packed layers of 4 bits each sampling session has a copy of its own: there an adapter
- * that changes nothing stands for none, over the sessions of the adapter that is trained.
+ * The model without its trained part. Each sampling session over packed 4-bit layers holds its own copy of them, so
+ * there a zero adapter in the trained adapter's sessions takes the place of a separate base model.
  */
 function baseOf(device: Device, models: ReadonlyMap<ModelName, TrainedModel>, seed: number): NamedWeights {
   const adapted = [...models.values()].find(({ network }) => network.layout.mode === 'lora');

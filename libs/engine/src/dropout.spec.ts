@@ -47,7 +47,7 @@ test('dropout takes part in training alone, repeats with the seed, and is anothe
     await trained(0),
   ];
   expect(again).toEqual(first);
-  // An adapter that has learnt nothing yet gives the same whatever it reads; after that it does not.
+  // A fresh adapter gives the same output with and without dropout; a trained one does not.
   expect(first.before).toEqual(none.before);
   expect(first.losses[0]).toBeCloseTo(none.losses[0], 5);
   expect(difference(first.losses, none.losses)).toBeGreaterThan(1e-3);

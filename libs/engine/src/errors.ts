@@ -1,9 +1,9 @@
 export type EngineErrorCategory =
-  /** What the caller asked for cannot be done: too long, unknown weights, wrong option. */
+  /** The request cannot be fulfilled: too long, unknown weights, invalid option. */
   | 'request'
-  /** A model, adapter or checkpoint folder does not hold what it should. */
+  /** A model, adapter or checkpoint folder has missing or invalid content. */
   | 'checkpoint'
-  /** The device worker failed or is gone. */
+  /** The device worker failed or has stopped. */
   | 'worker';
 
 /** Root error of the engine. */

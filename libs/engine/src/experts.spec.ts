@@ -58,7 +58,7 @@ async function trained(
   }
 }
 
-/** The same model with sizes that are multiples of a block of quantized numbers, and random weights. */
+/** The same model with random weights and sizes that are multiples of a quantization block. */
 async function largeExperts(): Promise<string> {
   const out = join(scratch, 'large');
   if (existsSync(out)) return out;

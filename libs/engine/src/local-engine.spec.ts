@@ -9,11 +9,11 @@ const scratch = scratchFolder('local-engine');
 beforeAll(async () => (model = await TestModel.of('qwen3-vl-a')));
 afterEach(() => model.stop());
 
-/** Images that come when they are let through. */
+/** Images that arrive when the test releases them. */
 class SlowImages {
   private let: () => void = () => undefined;
   private gate: Promise<void> = Promise.resolve();
-  /** How many wait. */
+  /** Number of pending images. */
   waiting = 0;
 
   hold(): void {

@@ -26,31 +26,31 @@ import type { TrainingDatum } from './training/data';
 import { WorkerHandle } from './worker-handle';
 import type { WorkerArgument, WorkerMethod, WorkerOptions, WorkerResult } from './worker-api';
 
-/** What a local engine is started with; what is left out is as in the options of a run file. */
+/** Settings of a local engine; defaults are those of the run file's options. */
 export interface LocalEngineSettings extends Omit<WorkerOptions, 'deterministic' | 'componentFiles'> {
   deterministic?: boolean;
   componentFiles?: readonly string[];
-  /** Images that are asked for by hash and not in memory. Default: nobody has any. */
+  /** Fetches images by hash that are not in memory. Default: none are available. */
   fetchImage?: FetchImage;
-  /** Prepares images and remembers them; default: one of its own. */
+  /** Processes and caches images. Default: a new one. */
   imageProcessor?: ImageProcessor;
-  /** Why this device, for people. */
+  /** Why this device was chosen, for the log. */
   deviceReason?: string;
   onProgress?: ProgressReporter;
 }
 
-/** Memory for images that were processed before. */
+/** Memory for processed images. */
 const IMAGE_CACHE_BYTES = 512 * 2 ** 20;
 
 /**
- * The engine of this project: a thread that owns all sessions of a device, samples and trains. Generation goes on between the
- * passes of training and between their layers. Verbs take effect in the order in which they are called; only `sample` and `info`
- * do not wait for others.
+ * The engine of this project: a thread that owns all sessions of a device, samples and trains. Generation continues
+ * between training passes and between their layers. Calls take effect in the order in which they are made; only
+ * `sample` and `info` do not wait for others.
  */
 export class LocalEngine implements Engine {
   readonly ended: Promise<EngineError>;
   private readonly inputs: ModelInputs;
-  /** Settles when all verbs that keep the order of their calls have been posted. */
+  /** Settles when all order-preserving calls have been posted. */
   private posted: Promise<unknown> = Promise.resolve();
   private nextSample = 0;
   /** Samples whose images are being prepared. */
@@ -88,7 +88,10 @@ export class LocalEngine implements Engine {
     }
   }
 
-  /** From the weights that have the name when the images of the prompt are ready: the digest says which. */
+  /**
+   * Samples from the weights that have the name when the prompt's images are ready: the result's digest identifies
+   * them.
+   */
   async sample({ signal, onBegin, onToken, ...request }: SampleRequest): Promise<SampleResult> {
     const id = this.nextSample++;
     const prompt = this.inputs.resolve(request.prompt);
@@ -177,25 +180,27 @@ export class LocalEngine implements Engine {
     return { ...info, deviceReason: this.deviceReason };
   }
 
-  /** Ends the thread; calls in progress are rejected. */
+  /** Stops the thread; pending calls are rejected. */
   stop(): Promise<void> {
     return this.worker.stop();
   }
 
-  /** The name of weights when what was asked of them is posted, though its images take longer to be ready: that is still sampled. */
+  /**
+   * The weights' name once all earlier samples from it have been posted, even those that still wait for their images.
+   */
   private async afterSamplesOf(name: ModelName): Promise<ModelName> {
     const samples = [...this.preparing].filter(({ model }) => model === name);
     await Promise.allSettled(samples.map((sample) => sample.posted));
     return name;
   }
 
-  /** Posts a call after those made before it, though their images may take longer to be ready. */
+  /** Posts a call after all earlier ones, even if their images take longer to prepare. */
   private async inOrder<M extends WorkerMethod>(
     method: M,
     argument: WorkerArgument<M> | Promise<WorkerArgument<M>>,
   ): Promise<WorkerResult<M>> {
     const ready = Promise.resolve(argument);
-    // A failure to get ready rejects this call, in its turn.
+    // A failed preparation rejects this call, in its turn.
     ready.catch(() => undefined);
     const posted = this.post(
       method,
@@ -248,7 +253,7 @@ export class LocalEngine implements Engine {
   }
 }
 
-/** The engine as a run chooses it. */
+/** Starts the engine with the options of a run file. */
 export async function startFromRunFile(
   {
     device: asked,

@@ -8,7 +8,7 @@ export const COMPUTES = ['fp32', 'fp16'] as const;
 export const QUANTIZATIONS = ['none', 'int8', 'int4'] as const;
 export const CHECKPOINTING = ['auto', 'on', 'off'] as const;
 
-/** Options of the engine `local` as a run file gives them. */
+/** Options of the `local` engine in a run file. */
 export class LocalEngineOptions {
   @Doc('where the model runs; auto takes a GPU where one can be used, and the log says which', {
     aliases: ['model.device', 'device'],

@@ -1,4 +1,4 @@
-/** What `make` gives for a key: made when it is first asked for, and again where making it has failed. */
+/** Memoizes `make` per key; failures are not cached. */
 export function memoize<K, V>(known: Map<K, Promise<V>>, key: K, make: () => Promise<V>): Promise<V> {
   const found = known.get(key);
   if (found !== undefined) return found;

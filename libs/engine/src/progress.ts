@@ -1,9 +1,9 @@
-/** Takes a line about the progress of long work, for people. */
+/** Receives a progress line of a long operation, for users. */
 export type ProgressReporter = (line: string) => void;
 
 const EVERY_MS = 2000;
 
-/** Reports the share of long work that is done, at most every two seconds; nothing where it takes less. */
+/** Reports the completed share of a long operation, at most every two seconds; reports nothing for shorter ones. */
 export function shareReporter(report: ProgressReporter, what: string): (share: number) => void {
   let last = performance.now();
   return (share) => {

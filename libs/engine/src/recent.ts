@@ -1,11 +1,11 @@
 import { memoize } from './memoize';
 
 /**
- * What was made for the keys that were asked for last. Of more than `most` the one that nobody has asked for longest is released: who
- * uses one must be done with it before others are asked for.
+ * A cache of the values for the most recently used keys. Beyond `most`, it releases the least recently used one;
+ * finish using a value before requesting others.
  */
 export class Recent<V> {
-  /** In the order in which they were asked for last. */
+  /** Least recently used first. */
   private readonly known = new Map<string, Promise<V>>();
 
   constructor(

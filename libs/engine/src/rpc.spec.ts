@@ -6,7 +6,7 @@ class OptionError extends Error {
   override readonly name = 'OptionError';
 }
 
-/** As it arrives on the other side of a thread. */
+/** The error as the other thread receives it. */
 const sent = (error: unknown): EngineError => fromFailure(structuredClone(toFailure(error)));
 
 it('errors cross threads with category, stack and causes', () => {

@@ -7,11 +7,11 @@ export interface CallMessage {
   id: number;
   method: WorkerMethod;
   argument: unknown;
-  /** Whether the caller wants to be told of what happens meanwhile. */
+  /** Whether the caller wants progress events. */
   events: boolean;
 }
 
-/** What happens while a call is worked at. */
+/** An event during a call. */
 export interface EventMessage {
   id: number;
   event: unknown;
@@ -25,7 +25,7 @@ export interface FailureMessage {
   cause?: FailureMessage;
 }
 
-/** The progress of long work, for people. */
+/** The progress of a long operation, for users. */
 export interface ProgressMessage {
   progress: string;
 }
@@ -47,14 +47,14 @@ export function toFailure(error: unknown): FailureMessage {
 
 const CATEGORIES: readonly string[] = ['request', 'checkpoint', 'worker'] satisfies EngineErrorCategory[];
 
-/** What is wrong with the files of a model, whoever asks for what. */
+/** Categories of errors in a model's files, whatever the request. */
 const OF_FILES: readonly string[] = [
   ...(['missing-file', 'bad-file', 'bad-config', 'unsupported', 'unknown-model'] as const),
 ] satisfies ModelErrorCategory[];
 
 /**
- * The error as the caller sees it. What was no EngineError in the worker becomes one: of category `checkpoint` where the files of a
- * model are no good, else `worker`.
+ * The error as the caller sees it. A worker error that is not an EngineError becomes one: of category `checkpoint` if
+ * the model's files are invalid, else `worker`.
  */
 export function fromFailure(failure: FailureMessage): EngineError {
   const { name, category, message, stack } = failure;
@@ -67,7 +67,7 @@ export function fromFailure(failure: FailureMessage): EngineError {
   return error;
 }
 
-/** Causes are for logs: errors with the name, message and stack they had. */
+/** Causes are for logs: errors with the original name, message and stack. */
 function causeOf({ cause }: FailureMessage): { cause: Error } | undefined {
   if (cause === undefined) return undefined;
   const { name, message, stack } = cause;

@@ -2,31 +2,31 @@ import { promptChunks } from '@ui-rl/models';
 import type { ComponentChoice, Datum, Engine, LossInput, ModelName } from '@ui-rl/plugin-kit';
 import { EngineError } from './errors';
 
-/** A sequence as a renderer gives it, and which of its tokens are trained; arrays are as long as `tokenIds`. */
+/** A rendered sequence, with the mask of trained tokens; arrays are as long as `tokenIds`. */
 export interface TrainedSequence {
-  /** Image placeholders included. */
+  /** Includes image placeholders. */
   tokenIds: ArrayLike<number>;
   /** In order of their placeholders. */
   images: readonly { sha256: string; tokens: number }[];
-  /** 1 where the token is trained: predicted by the position before it. */
+  /** 1 if the token is trained, that is, predicted from the position before it. */
   mask: ArrayLike<number>;
-  /** What is to be predicted in the place of each token; default: the tokens themselves. */
+  /** Target at the position of each token. Default: the tokens themselves. */
   targets?: ArrayLike<number>;
 }
 
 export interface DatumOptions {
   imageTokenId: number;
-  /** Of each trained token, 1 unless given. */
+  /** Weight of each trained token. Default 1. */
   weight?: number;
-  /** By token, as `mask` is. */
+  /** By token, like `mask`. */
   lossInputs?: Readonly<Partial<Record<LossInput, ArrayLike<number>>>>;
   temperature?: number;
 }
 
 /**
- * A sequence as a datum, whose position i predicts token i + 1.
- * @throws EngineError `request` where its first token is trained
- * @throws ModelError `bad-input` where there are not as many placeholders as its images have features
+ * Converts a sequence to a datum whose position i predicts token i + 1.
+ * @throws EngineError `request` if its first token is trained
+ * @throws ModelError `bad-input` if the number of placeholders differs from the features of its images
  */
 export function datumOf(sequence: TrainedSequence, options: DatumOptions): Datum {
   const { tokenIds, images, mask, targets = tokenIds } = sequence;
@@ -45,7 +45,10 @@ export function datumOf(sequence: TrainedSequence, options: DatumOptions): Datum
   };
 }
 
-/** Log-probabilities of a datum's targets [L] by the tokens of its sequence [L + 1]; NaN for the first, which nothing predicts. */
+/**
+ * Log-probabilities of a datum's targets [L] as values of its sequence's tokens [L + 1]; NaN for the first, which is
+ * not predicted.
+ */
 export function byToken(logprobs: Float32Array): Float32Array {
   const tokens = new Float32Array(logprobs.length + 1).fill(Number.NaN);
   tokens.set(logprobs, 1);
@@ -54,7 +57,7 @@ export function byToken(logprobs: Float32Array): Float32Array {
 
 export interface SupervisedOptions {
   imageTokenId: number;
-  /** One that reads nothing but the targets. */
+  /** A loss that reads only the targets. */
   loss: ComponentChoice;
   optimizer: ComponentChoice;
   learningRate: number;
@@ -64,7 +67,7 @@ export interface SupervisedOptions {
   maxGradNorm?: number;
 }
 
-/** One optimizer step by the mean loss of all trained tokens; that loss, and the norm of its gradient. */
+/** Takes one optimizer step on the mean loss of all trained tokens; returns that loss and its gradient norm. */
 export async function supervisedStep(
   engine: Engine,
   sequences: readonly TrainedSequence[],
@@ -78,7 +81,7 @@ export async function supervisedStep(
     const stepped = await engine.optimStep({ model, optimizer, learningRate, maxGradNorm });
     return { loss: passed.metrics.loss, gradNorm: stepped.metrics.grad_norm };
   } catch (error) {
-    // Or the next step would begin with them.
+    // Otherwise the next step would include them.
     await engine.discardGradients(model).catch(() => undefined);
     throw error;
   }

@@ -2,7 +2,9 @@ import type { Datum } from '@ui-rl/plugin-kit';
 import { adapter, importanceSampling, TestModel, train, type Sampled } from '../test/test-model';
 import type { LocalEngine } from './local-engine';
 
-/** Families whose images consist of several pictures, and not all of as many: tiles of one size, quarters of several sizes. */
+/**
+ * Families whose images consist of several pictures, in varying number: tiles of one size, quarters of several sizes.
+ */
 describe.each(['smolvlm-a', 'idefics2-b'])('images of several pictures, %s', (fixture) => {
   let model: TestModel;
   let engine: LocalEngine;
@@ -13,7 +15,7 @@ describe.each(['smolvlm-a', 'idefics2-b'])('images of several pictures, %s', (fi
   });
   afterAll(() => engine.stop());
 
-  /** Answers to prompts with one image, and with two. */
+  /** Answers to prompts with one image and with two. */
   function sampled(): Promise<Sampled[]> {
     return Promise.all(
       [0, 1, 2].map((index) => {

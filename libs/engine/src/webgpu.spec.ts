@@ -7,7 +7,7 @@ import type { Results } from '../test/webgpu/main';
 
 const root = join(__dirname, '../../..');
 const trained = 'qwen3-vl-a';
-/** What differs in the graphs of the families. A driver in software takes its time. */
+/** Families that cover the graph differences; few, because a software driver is slow. */
 const families = ['qwen2-5-vl-b', 'qwen3-vl-moe-a', 'llava-onevision-c', 'idefics2-b', 'smolvlm-a'];
 
 interface Expected {
@@ -28,7 +28,7 @@ describe('an engine on WebGPU with a Vulkan driver in software', () => {
     }
   }, 900_000);
 
-  /** The device is chosen by variables that must be set when a process starts. */
+  /** Runs in a child process, because the variables that choose the device must be set at its start. */
   function run(folder: string): Results {
     const programs = ['testkit/run-ts.cjs', 'engine/test/webgpu/main.ts'].map((path) =>
       join(root, 'libs', path),

@@ -48,7 +48,7 @@ describe('a base that is quantized', () => {
     ofBase = await answered(shipped, await start(shipped, {}));
   });
 
-  // How layers are held does not depend on which of them run together.
+  // The storage of layers does not depend on which of them run together.
   it.each([
     ['int4', 'off'],
     ['int8', 'on'],

@@ -20,26 +20,26 @@ import type { GradientCheckpointing } from './passes/choose-runner';
 import type { ResolvedInput, TrainingDatum } from './training/data';
 import type { MicroBatchLimits } from './training/micro-batches';
 
-/** What the device worker is started with. */
+/** Start options of the device worker. */
 export interface WorkerOptions
   extends
     BaseOptions,
     Pick<EngineContext, 'models' | 'maxRows' | 'maxSequence' | 'deterministic' | 'seed' | 'componentFiles'> {
   device: Device;
-  /** Threads within one operation; the machine's cores unless given. */
+  /** Threads per operation. Default: the machine's cores. */
   threads?: number;
   gradientCheckpointing?: GradientCheckpointing;
   microBatch?: MicroBatchLimits;
-  /** Mebibytes for what is kept to be used again (keys and values of prompts, image features); 0 keeps nothing. */
+  /** Size of caches (keys and values of prompts, image features) in MiB; 0 disables them. */
   cacheMemoryMb?: number;
-  /** Whether prompts are read on from where others end that they begin with; default true. */
+  /** Whether prompts reuse the keys and values of known prefixes. Default true. */
   sharePrefixes?: boolean;
 }
 
-/** The engine's requests as they go to the worker: with images at hand. */
+/** The engine's requests as sent to the worker, with loaded images. */
 export type WorkerSampleRequest = Omit<SampleRequest, 'prompt' | 'signal'> & {
   prompt: ResolvedInput;
-  /** By which it is cancelled. */
+  /** Identifies the request for cancellation. */
   id: number;
 };
 export type WorkerForwardRequest = Omit<ForwardRequest, 'data'> & { data: readonly TrainingDatum[] };
@@ -47,7 +47,7 @@ export type WorkerForwardBackwardRequest = Omit<ForwardBackwardRequest, 'data'> 
   data: readonly TrainingDatum[];
 };
 
-/** Methods of the device worker: one argument each, which travels as a message. */
+/** Methods of the device worker: one argument each, sent as a message. */
 export interface WorkerApi {
   start(options: WorkerOptions): Promise<void>;
   sample(request: WorkerSampleRequest): Promise<SampleResult>;

@@ -18,13 +18,13 @@ interface PendingCall {
   onEvent: ((event: unknown) => void) | undefined;
 }
 
-/** A device worker's thread, seen from outside: calls by name, each answered or rejected. */
+/** The thread of a device worker as its owner sees it: calls by name, each answered or rejected. */
 export class WorkerHandle {
   private readonly pending = new Map<number, PendingCall>();
   private nextId = 1;
   private gone: EngineError | undefined;
   private resolveEnded: (error: EngineError) => void;
-  /** Resolves when the thread is gone, by `stop` or by a failure, with what calls are rejected with from then on. */
+  /** Resolves when the thread has ended, by `stop` or by a failure, with the error of all later calls. */
   readonly ended: Promise<EngineError>;
 
   private constructor(
@@ -44,7 +44,7 @@ export class WorkerHandle {
     worker.on('exit', (code) => this.fail(`the device worker ended with code ${code}`));
   }
 
-  /** Starts a thread and makes it ready with the call `start`. */
+  /** Starts a thread and initializes it with the call `start`. */
   static async start(options: WorkerOptions, onProgress: ProgressReporter): Promise<WorkerHandle> {
     const handle = new WorkerHandle(startThread(join(__dirname, 'worker'), { name: 'device' }), onProgress);
     try {
@@ -58,7 +58,7 @@ export class WorkerHandle {
 
   /**
    * Rejects with an `EngineError`; category `worker` after the thread has failed.
-   * @param onEvent told of what happens until then
+   * @param onEvent receives events during the call
    */
   call<M extends WorkerMethod>(
     method: M,
@@ -85,7 +85,7 @@ export class WorkerHandle {
     });
   }
 
-  /** Ends the thread; calls in progress are rejected. */
+  /** Stops the thread; pending calls are rejected. */
   async stop(): Promise<void> {
     if (this.gone === undefined) await this.call('stop', undefined).catch(() => undefined);
     this.fail('the engine was stopped');

@@ -1,4 +1,7 @@
-/** Entry of the device worker's thread: calls arrive as messages, each is answered by one message; others report progress. */
+/**
+ * Entry point of the device worker's thread: each call arrives as a message and is answered by one; other messages
+ * report progress.
+ */
 import '@ui-rl/code-cache';
 import { parentPort } from 'node:worker_threads';
 import { DeviceWorker } from './device-worker';

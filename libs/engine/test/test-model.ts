@@ -22,7 +22,7 @@ import { LocalEngine, type LocalEngineSettings } from '../src/local-engine';
 import { datumOf } from '../src/sequences';
 
 export const fixtures = join(__dirname, '../../../test/golden/fixtures');
-/** Components that are no part of the project. */
+/** Components from outside the project. */
 export const outside = ['heavy-ball.cjs', 'sequence-losses.cjs'].map((file) =>
   join(__dirname, 'components', file),
 );
@@ -39,7 +39,7 @@ export const frozen: TrainedModel = { name: 'policy', role: 'policy', trainable:
 export const crossEntropy: ComponentChoice = { name: 'cross_entropy' };
 export const importanceSampling: ComponentChoice = { name: 'importance_sampling' };
 
-/** A folder that is there for the tests of a file. */
+/** A temporary folder for the tests of a file. */
 export function scratchFolder(name: string): string {
   const folder = mkdtempSync(join(tmpdir(), `${name}-`));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -47,13 +47,13 @@ export function scratchFolder(name: string): string {
 }
 
 export interface Prompt {
-  /** Image placeholders included. */
+  /** Includes image placeholders. */
   tokenIds: number[];
-  /** As the model shows them. */
+  /** As processed for the prompt. */
   images: ProcessedImage[];
 }
 
-/** What was sampled after a prompt. */
+/** The sample that follows a prompt. */
 export interface Sampled {
   prompt: Prompt;
   tokens: number[];
@@ -64,13 +64,13 @@ export interface Sampled {
 
 /** A model folder and screenshots, which engines fetch by hash. */
 export class TestModel {
-  /** Hashes of the images that were asked for. */
+  /** Hashes of the fetched images. */
   readonly fetched: string[] = [];
   private readonly running: LocalEngine[] = [];
 
   private constructor(
     readonly folder: ModelFolder,
-    /** Each as it is shown alone. */
+    /** Each as processed alone. */
     readonly images: readonly ProcessedImage[],
     private readonly bytes: ReadonlyMap<string, Buffer>,
   ) {}
@@ -93,7 +93,7 @@ export class TestModel {
     return this.bytes.get(sha256) ?? null;
   };
 
-  /** An engine over the folder until `stop`, on two threads of the CPU; all weights are trained unless changed. */
+  /** Starts an engine over the folder until `stop`, on two CPU threads; trains all weights by default. */
   async start(changes: Partial<LocalEngineSettings> = {}): Promise<LocalEngine> {
     const engine = await LocalEngine.start({
       modelDir: this.folder.dir,
@@ -116,7 +116,7 @@ export class TestModel {
     await Promise.all(this.running.splice(0).map((engine) => engine.stop()));
   }
 
-  /** A prompt of its own length, with so many images. */
+  /** A prompt of its own length, with this many images. */
   prompt(index: number, imageCount = 1): Prompt {
     const words = Array.from({ length: 3 + 2 * index }, (_, i) => 10 + ((7 * i + index) % 150));
     const images = Array.from(
@@ -181,14 +181,14 @@ export class TestModel {
     });
   }
 
-  /** Four answers of three tokens each to prompts of several lengths, with none to two images. */
+  /** Four answers of three tokens each to prompts of several lengths, with zero to two images. */
   lessons(weight = 0.1): Datum[] {
     return [0, 1, 2, 3].map((index) =>
       this.datum(this.prompt(index, index % 3), [20 + index, 30 + index, 40], weight),
     );
   }
 
-  /** Largest difference of the log-probabilities that sampler and trainer give the same tokens. */
+  /** Largest difference between the sampler's and the trainer's log-probabilities of the same tokens. */
   async disagreement(engine: Engine, sampled: readonly Sampled[]): Promise<number> {
     const { logprobs } = await engine.forward({ model: 'policy', data: this.sampledData(sampled, () => 0) });
     const gaps = sampled.flatMap((each, index) => {
@@ -231,7 +231,7 @@ export interface TrainChanges extends StepChanges {
   minPasses?: number;
 }
 
-/** One optimizer step: the loss, the norm of its gradient, and which weights there are then. */
+/** Takes one optimizer step; returns the loss, its gradient norm and the new weights. */
 export async function train(
   engine: Engine,
   data: readonly Datum[],

@@ -2,10 +2,11 @@ import { startTimer } from '@ui-rl/retry';
 import type { Deadline } from './kinds';
 
 /**
- * Calls a plugin: it gets a deadline and a signal that aborts with it. Rejects with what it throws, and where it does not answer in
- * time, which a plugin that never gives control back cannot be kept from: that one needs a thread.
- * @param what is called, for people: `tracker "mlflow"`
- * @param outer ends the waiting, too
+ * Calls a plugin with a deadline and a signal that aborts at the deadline. Rejects with the plugin's error, or with a
+ * timeout. A plugin that
+ * blocks the event loop cannot be interrupted; run it in a thread.
+ * @param what name of the plugin for messages: `tracker "mlflow"`
+ * @param outer aborts the call earlier
  */
 export async function callPlugin<T>(
   what: string,

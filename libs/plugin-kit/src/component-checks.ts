@@ -11,7 +11,7 @@ import { isRecord, show } from './show';
 const NAMES = 'lower-case words joined by "-" or "_"';
 
 type Candidate = Record<string, unknown>;
-/** What is wrong with a component, or null. */
+/** Returns the fault of a component, or null. */
 type Check = (candidate: Candidate) => string | null;
 
 const CHECKS: Partial<Record<ComponentKind, Check[]>> = {
@@ -41,7 +41,10 @@ const CHECKS: Partial<Record<ComponentKind, Check[]>> = {
   environment: [checkEnvironment, functionIfAny('isPhone')],
 };
 
-/** The components a module exports: `components` or `plugins` (a list) or `default` (one, or a list). Throws `PluginError`. */
+/**
+ * The components that a module exports: `components` or `plugins` (a list) or `default` (one, or a list). Throws
+ * `PluginError`.
+ */
 export function componentsOf(module: unknown, file: string): Component[] {
   const exported = exportedBy(module);
   const list: unknown[] = Array.isArray(exported) ? exported : [exported];
@@ -61,7 +64,7 @@ function exportedBy(module: unknown): unknown {
   const list = module.components ?? module.plugins;
   if (list !== undefined) return list;
   const value = module.default;
-  // An ES module seen through CommonJS has its default one level deeper.
+  // The default export of an ES module is one level deeper when seen from CommonJS.
   return isRecord(value) && value.kind === undefined && value.default !== undefined ? value.default : value;
 }
 
@@ -85,8 +88,8 @@ function checkedComponent(candidate: unknown, where: string): Component {
 }
 
 /**
- * The class of a component's options, made of its description where it has one. Throws `PluginError` where the description is
- * wrong.
+ * The class of a component's options, built from the description if the component has one. Throws `PluginError` for
+ * an invalid description.
  */
 export function optionsClassOf({ options }: { options?: unknown }): OptionsClass {
   if (options === undefined) return class NoOptions {};
@@ -95,7 +98,7 @@ export function optionsClassOf({ options }: { options?: unknown }): OptionsClass
     : fromDescription(options as OptionsDescription);
 }
 
-/** The options of a component explain themselves, and their defaults pass their own validators. */
+/** Verifies that all options have help texts, and that their defaults pass their validators. */
 function checkOptions(candidate: Candidate): string | null {
   const { options } = candidate;
   if (options !== undefined && typeof options !== 'function' && !isRecord(options)) {

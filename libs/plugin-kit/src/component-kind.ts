@@ -1,4 +1,6 @@
-/** Everything a run file chooses by name. Version 1 of the contract between components and the services that use them. */
+/**
+ * The kinds of components that a run file selects by name. Version 1 of the contract between components and services.
+ */
 export const COMPONENT_KINDS = [
   'task-source',
   'verifier',

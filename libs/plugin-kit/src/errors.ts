@@ -1,16 +1,16 @@
 export type PluginErrorCategory =
-  /** There is nothing to load at a path or under a package name. */
+  /** The path or package name does not exist. */
   | 'not_found'
-  /** It loads, but what it exports is no plugin. */
+  /** The module loads but does not export a plugin. */
   | 'invalid'
-  /** Two plugins claim the same name, source type or page. */
+  /** Two plugins use the same name, source type or page. */
   | 'duplicate'
-  /** Nothing loaded answers to a name. */
+  /** No loaded component has the name. */
   | 'unknown'
-  /** A plugin refuses one of its options. */
+  /** A plugin rejects one of its options. */
   | 'option';
 
-/** Everything that can be wrong with plugins; messages name the file or the option. */
+/** Any fault of a plugin; messages name the file or the option. */
 export class PluginError extends Error {
   override readonly name = 'PluginError';
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 
-/** Where distributions and vendors put Chromium and Chrome. */
+/** Paths at which distributions and vendors install Chromium and Chrome. */
 const SYSTEM_PATHS = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
@@ -16,10 +16,11 @@ const SYSTEM_PATHS = [
 const INSTALL = 'npx playwright install --with-deps chromium';
 
 /**
- * The browser to use: the one this machine `named`, the one `downloaded` by Playwright (its `executablePath()`, there or not), or the
+ * The browser to use: the configured one (`named`), the one that Playwright `downloaded` (its `executablePath()`,
+ * which may not exist), or the
  * system's.
  *
- * @throws Error that says how to install one
+ * @throws Error that explains how to install one
  */
 export function findChromium(named: string | undefined, downloaded: string): string {
   if (named !== undefined) {

@@ -3,8 +3,8 @@ import { describeOptions } from './options';
 import type { ComponentRegistry } from './registry';
 
 /**
- * Whether one of these rewards, or of those that its options choose, can say what an episode is worth where no verifier can judge the task:
- * see `RewardComponent.judgesWithoutVerifier`. Throws a `PluginError` `unknown` for a name nobody has.
+ * Whether one of these rewards, or one that its options select, can judge an episode without a verifier: see
+ * `RewardComponent.judgesWithoutVerifier`. Throws a `PluginError` `unknown` for an unknown name.
  */
 export function judgesWithoutVerifier(
   rewards: readonly ComponentChoice[],

@@ -146,7 +146,7 @@ describe('loadComponents', () => {
     const absent = 'PLACE is not set. "bring there" fetches them';
     expect(registry.pagesWith({}, ['/none']).absentPages).toEqual({ there: absent });
     expect(registry.pagesWith({}).absentPages).toEqual({ there: absent });
-    // A variable that is wrong is said; what was fetched does not stand in for it.
+    // An invalid variable is reported; the downloaded files do not replace it.
     expect(registry.pagesWith({ PLACE: '/none' }, caches).absentPages).toEqual({
       there: 'PLACE: there is no /none/page',
     });

@@ -7,20 +7,23 @@ import { ComponentRegistry, type LoadedComponent } from './registry';
 import { PluginError } from './errors';
 
 export interface LoadComponentsOptions {
-  /** Further modules with components: paths of files or folders (relative to `from`), or names of npm packages. */
+  /** Additional modules with components: paths of files or folders (relative to `from`), or names of npm packages. */
   packages?: readonly string[];
-  /** Where relative paths and packages are looked up. Default: the working directory. */
+  /** Base of relative paths and package lookups. Default: the working directory. */
   from?: string;
-  /** Folder of the plugins that come with the project, or null for nothing but `packages`. */
+  /** Folder of the bundled plugins, or null to load only `packages`. */
   builtin?: string | null;
-  /** The service that loads them, to be named with its host where a run chooses a component that is not here. */
+  /** The service that loads them; errors about a missing component name it with its host. */
   service?: string;
 }
 
-/** `plugins/` beside `libs/`, in the sources as well as in the compiled tree; not there where this package stands alone. */
+/**
+ * `plugins/` beside `libs/`, in the sources as well as in the compiled tree; missing if this package is installed
+ * alone.
+ */
 const PLUGINS = resolve(__dirname, '../../../plugins');
 
-/** Modules of the project's libs that hold components. */
+/** Libs of the project that contain components. */
 const LIBS = [
   '../../algorithms/src/components',
   '../../engine/src/components',
@@ -28,9 +31,9 @@ const LIBS = [
 ];
 
 /**
- * Loads the components of the project and those a user names. A module exports a component, or a list of them, as `default`, or a
- * list as `components` or `plugins`. ES modules work as long as they do not use top-level await. Throws a `PluginError` that names
- * the file and what is wrong with it.
+ * Loads the bundled components and those that a user names. A module exports a component, or a list of them, as
+ * `default`, or a list as `components` or `plugins`. ES modules work if they do not use top-level await. Throws a
+ * `PluginError` that names the file and the fault.
  */
 export async function loadComponents(options: LoadComponentsOptions = {}): Promise<ComponentRegistry> {
   const from = options.from ?? process.cwd();
@@ -66,7 +69,7 @@ function pluginFiles(folder: string): string[] {
     });
 }
 
-/** Sources in tests, compiled code elsewhere. */
+/** Sources in tests, compiled code otherwise. */
 function moduleAt(path: string): string | undefined {
   return [`${path}.js`, `${path}.ts`].find(existsSync);
 }

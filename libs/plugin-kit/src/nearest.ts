@@ -1,6 +1,8 @@
 import { distance } from 'fastest-levenshtein';
 
-/** Known names close to an unknown one, the nearest first. Of dotted names the last parts are compared, too. */
+/**
+ * Known names similar to an unknown one, the most similar first. For dotted names it also compares the last parts.
+ */
 export function nearest(unknown: string, known: Iterable<string>, limit = 3): string[] {
   const most = Math.max(2, Math.floor(lastName(unknown).length / 3));
   return [...new Set(known)]
@@ -11,13 +13,13 @@ export function nearest(unknown: string, known: Iterable<string>, limit = 3): st
     .map(({ name }) => name);
 }
 
-/** ` Did you mean --seed?`, or nothing where no known name is near. */
+/** ` Did you mean --seed?`; empty if no known name is similar. */
 export function didYouMean(unknown: string, known: Iterable<string>, quote = (name: string) => name): string {
   const names = nearest(unknown, known).map(quote);
   return names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`;
 }
 
-/** Whole paths are compared, and last names, so that a wrong group is found too. */
+/** Compares whole paths and last names, so that an option in a wrong group is found, too. */
 function distanceOf(unknown: string, name: string): number {
   const wrongGroup = unknown.includes('.') ? 0.5 : 0;
   return Math.min(distance(unknown, name), distance(lastName(unknown), lastName(name)) + wrongGroup);

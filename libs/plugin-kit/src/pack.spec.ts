@@ -17,7 +17,7 @@ import { COMPONENT_KINDS } from './component-kind';
 
 const ROOT = resolve(__dirname, '../../..');
 const MODULES = join(ROOT, 'node_modules');
-/** Apart from the modules below, which the check of imports would take for this file. */
+/** Kept out of the modules below, which the import check would otherwise read as imports of this file. */
 const KIT = '@ui-rl/plugin-kit';
 
 const JAVASCRIPT = `
@@ -38,7 +38,7 @@ exports.default = {
 };
 `;
 
-/** A plugin as a package, which takes the kit from whoever installs it. */
+/** A plugin as a package that uses the host's copy of the kit. */
 const REWARD_PACKAGE = {
   name: 'outside-reward',
   version: '1.0.0',
@@ -83,7 +83,7 @@ describe('the packed plugin-kit', () => {
   const cli = (...args: string[]) => run(join(ROOT, 'services/cli/bin/ui-rl.mjs'), ...args);
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
 
-  /** `npm install`, with a cache of its own, and no other packages to be had than those that are installed here. */
+  /** `npm install` with a separate cache, limited to packages that are installed here. */
   async function install(...packages: string[]): Promise<void> {
     const registry = await PackageRegistry.start();
     const args = ['install', '--registry', registry.url, '--cache', join(folder, 'cache'), '--no-audit'];
@@ -154,7 +154,7 @@ describe('the packed plugin-kit', () => {
       ['plugins', 'new', kind, `ts-${kind}`, '--dir', `kit/ts/${kind}`, '--typescript'],
       ['plugins', 'new', kind, `js-${kind}`, '--dir', `kit/js/${kind}`],
     ]);
-    // In one process: each start of the command line takes a second.
+    // In one process, because each start of the command line takes a second.
     write(
       'begin.cjs',
       `const { programWith } = require(${JSON.stringify(join(ROOT, 'dist/services/cli/src/program.js'))});
@@ -165,7 +165,7 @@ describe('the packed plugin-kit', () => {
       })();`,
     );
     expect(run('begin.cjs')).toMatchObject({ status: 0, stderr: '' });
-    // As the tsconfig.json of each says, all at once; of JavaScript the components are checked.
+    // Type-checks all plugins at once with the options of their tsconfig.json; JavaScript plugins are checked, too.
     const { compilerOptions } = JSON.parse(
       readFileSync(join(folder, 'kit/ts/reward/tsconfig.json'), 'utf8'),
     ) as {

@@ -1,9 +1,9 @@
 import { LineCounter, parseDocument } from 'yaml';
 
-/** The value of a text in YAML, or in JSON, which is YAML, too. Throws an error that says what is wrong in which line. */
+/** Parses YAML, which includes JSON. Throws an error with the fault and its line. */
 export function readYaml(text: string): unknown {
   const lineCounter = new LineCounter();
-  // Errors that show their line would take minutes where there are thousands of them.
+  // Errors with code excerpts would take minutes if there are thousands of them.
   const document = parseDocument(text, { prettyErrors: false, lineCounter });
   const [error] = document.errors;
   if (error !== undefined) {

@@ -22,7 +22,7 @@ export interface LoadedComponent<K extends ComponentKind = ComponentKind> {
   file: string;
 }
 
-/** What `create` of a component of a kind is given besides its options, and what it makes. */
+/** The second argument and the result of `create`, by kind. */
 type ContextOf<K extends ComponentKind> = Parameters<ComponentsByKind[K]['create']>[1];
 type MadeOf<K extends ComponentKind> = ReturnType<ComponentsByKind[K]['create']>;
 
@@ -36,7 +36,7 @@ function isFolder(place: string | PageOfMachine): place is string {
 
 type Variables = Readonly<Record<string, string>>;
 
-/** Where the files of a page may be: a variable alone counts where it is set. */
+/** Folders that may contain a page's files: if the variable is set, only that one. */
 function placesOf(
   { variable, folder = '.', fetched }: PageOfMachine,
   variables: Variables,
@@ -57,14 +57,14 @@ function whyAbsent(
     : `${variable} is not set. "${fetched.by}" fetches them`;
 }
 
-/** How it is said that a component is not there. */
+/** The message for a missing component. */
 export function missingComponent(kind: ComponentKind, name: string): string {
   return `no ${kind} is named "${name}"`;
 }
 
-/** All loaded components, by kind and name. Refuses duplicates when it is made. */
+/** All loaded components by kind and name. The constructor rejects duplicates. */
 export class ComponentRegistry implements ComponentCatalogue {
-  /** Page name → folder, from all task sources; without those whose files a machine has to name. */
+  /** Page name → folder, from all task sources, without pages whose files the machine provides. */
   readonly pages: Readonly<Record<string, string>>;
   /** Script name → file, from all task sources. */
   readonly scripts: Readonly<Record<string, string>>;
@@ -72,8 +72,9 @@ export class ComponentRegistry implements ComponentCatalogue {
   private readonly optionClasses = new WeakMap<object, OptionsClass>();
 
   /**
-   * `files`: the modules a user named, for threads and processes that load them, too. `place`: who loaded them, to be named where
-   * a component is missing.
+   * `files`: the modules that a user named, for threads and processes that load them, too. `place`: the service that
+   * loaded them, for
+   * messages about a missing component.
    */
   constructor(
     private readonly loaded: readonly LoadedComponent[],
@@ -100,14 +101,14 @@ export class ComponentRegistry implements ComponentCatalogue {
     this.scripts = Object.fromEntries(sources.flatMap(({ scripts }) => Object.entries(scripts ?? {})));
   }
 
-  /** Variables that say where this machine has the files of pages. */
+  /** Variables that name the folders of pages on this machine. */
   get pageVariables(): string[] {
     return Object.values(this.pagesOfMachine).map(({ variable }) => variable);
   }
 
   /**
-   * All pages, with those whose files the values of variables name, or that were fetched into one of the `caches`; of the others, what
-   * is missing.
+   * All pages, including those whose files are named by variables or were downloaded to one of the `caches`; for the
+   * others, what is missing.
    */
   pagesWith(
     variables: Variables,
@@ -134,20 +135,20 @@ export class ComponentRegistry implements ComponentCatalogue {
     return this.all(kind).map(({ component }) => component.name);
   }
 
-  /** The component of that kind and name. Throws a `PluginError` `unknown` with the names nearest to it. */
+  /** The component of that kind and name. Throws a `PluginError` `unknown` with the most similar names. */
   get<K extends ComponentKind>(kind: K, name: string): ComponentsByKind[K] {
     const found = this.all(kind).find(({ component }) => component.name === name);
     return found?.component ?? this.unknown(kind, name);
   }
 
-  /** The module that a user named for a component; undefined for those of the project. Throws as `get` does. */
+  /** The user's module that contains a component; undefined for bundled ones. Throws as `get` does. */
   moduleOf(kind: ComponentKind, name: string): string | undefined {
     const component = this.get(kind, name);
     const file = this.loaded.find((loaded) => loaded.component === component)?.file;
     return file !== undefined && this.files.includes(file) ? file : undefined;
   }
 
-  /** The class of a component's options; made of its description where it has one, empty where it has no options. */
+  /** The class of a component's options, generated from the description if it has one; empty if it has no options. */
   optionsOf(component: Component): OptionsClass {
     const known = this.optionClasses.get(component);
     if (known !== undefined) return known;
@@ -157,7 +158,7 @@ export class ComponentRegistry implements ComponentCatalogue {
     return type;
   }
 
-  /** Which tasks of a source a run file takes, by the options that all sources have. Throws as `get` does. */
+  /** The common options of a task source in a run file, which select its tasks. Throws as `get` does. */
   taskChoice(choice: TaskSourceChoice): TaskChoiceOptions {
     return readTaskChoice(optionsClassOf(this.get('task-source', choice.source_type)), choice);
   }
@@ -167,8 +168,8 @@ export class ComponentRegistry implements ComponentCatalogue {
   }
 
   /**
-   * Checks the options of a choice by the component's class and makes what the component makes of them. Throws a `PluginError`
-   * `unknown` for a name nobody has, `option` with everything that is wrong with the options.
+   * Validates the options of a choice with the component's class and creates the component. Throws a `PluginError`
+   * `unknown` for an unknown name, `option` with all faults of the options.
    */
   create<K extends ComponentKind>(
     kind: K,
@@ -187,7 +188,7 @@ export class ComponentRegistry implements ComponentCatalogue {
     return (component as unknown as Creating<K>).create(options, context);
   }
 
-  /** The whole task for a sentence, from the first of the sources that knows one; null where none does. */
+  /** The whole task for a sentence, from the first source that knows it; null if none does. */
   resolveTask(description: string, sources: readonly string[] = this.names('task-source')): Task | null {
     for (const name of sources) {
       const task = this.get('task-source', name).resolve?.(description) ?? null;
@@ -203,7 +204,7 @@ export class ComponentRegistry implements ComponentCatalogue {
     if (this.place === undefined) {
       throw new PluginError('unknown', `${missing} (${list}).${didYouMean(name, known)}`);
     }
-    // Which module that would be is nothing to believe a message: it is named by whoever operates the service.
+    // A message must not decide which module to load, so the operator of the service names it.
     const allow = `allow the module that has it there: npx ui-rl up --plugins MODULE, or UIRL_PLUGINS=MODULE for a service on its own`;
     throw new PluginError(
       'unknown',

@@ -6,7 +6,7 @@ import { Sessions } from './sessions';
 const screenshot = { png: new Uint8Array([1]), sha256: 'a', width: 1, height: 1 };
 const click = (x: number) => ({ action: 'click', x, y: 1 });
 
-/** An environment that counts; what a step answers can be replaced. */
+/** A counter environment whose step replies can be replaced. */
 class Counter implements Environment {
   discarded = 0;
   closed = 0;
@@ -48,7 +48,7 @@ async function opened(sessions: Sessions, overrides = {}): Promise<string> {
   return reply.value.sessionId;
 }
 
-/** A promise that is kept from outside. */
+/** A promise that the test resolves. */
 function gate(): { opened: Promise<void>; open: () => void } {
   let open: () => void = () => undefined;
   return { opened: new Promise((resolve) => (open = resolve)), open };

@@ -8,25 +8,28 @@ import type { Deadline, Environment, EnvironmentSession, OpenOptions, Survey, St
 export interface OpenSession {
   task: Task;
   seed: number;
-  /** Whose session it is. Where there is no room, whoever asks again gives up the idle one it has left behind. */
+  /**
+   * Owner of the session. Without free capacity, a new request of the same owner closes an idle session that it left
+   * behind.
+   */
   owner?: string;
-  /** The session ends by itself when nothing is asked of it for this long. */
+  /** The session ends after this time without a request. */
   leaseMs: number;
   deadlineMs: number;
 }
 
 export interface StepSession {
   sessionId: string;
-  /** Asked for again with the same id, a step is answered from its first reply. */
+  /** A repeated request with the same id returns the first reply of the step. */
   stepId: string;
-  /** Checked against the vocabulary. */
+  /** Validated against the action vocabulary. */
   action: unknown;
   deadlineMs: number;
 }
 
 export interface SessionsOptions {
   maxSessions: number;
-  /** How long reading the final state may take; default `DEADLINES.environmentClose`. */
+  /** Time limit for reading the final state. Default `DEADLINES.environmentClose`. */
   closeDeadlineMs?: number;
   log?: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
@@ -35,17 +38,17 @@ type State = Record<string, unknown> | null;
 interface OpenedSession {
   sessionId: string;
   screenshot: Screenshot;
-  /** Of the first frame; null where the environment reports none. */
+  /** Of the first frame; null if the environment reports none. */
   state: State;
-  /** That the agent has finished is an action like others, too. */
+  /** Whether the environment handles the finish action itself. */
   takesFinish?: boolean;
 }
 
 export interface ClosedSession {
   state: State;
-  /** How long it was open, in milliseconds. */
+  /** Time that it was open, in ms. */
   openMs: number;
-  /** How long of that nothing was asked of it. */
+  /** Part of that time without a request, in ms. */
   idleMs: number;
 }
 
@@ -58,33 +61,36 @@ interface Open {
   leaseMs: number;
   lease: NodeJS.Timeout | null;
   openedAt: number;
-  /** When it was done with what was asked of it last. */
+  /** End of its last request. */
   idleSince: number;
   idleMs: number;
   stepId: string | null;
   reply: Promise<Reply<StepOutcome>> | null;
-  /** What `reply` became. */
+  /** The settled value of `reply`. */
   settled: Reply<StepOutcome> | null;
   busy: boolean;
   closing: Promise<CloseReply> | null;
 }
 
-/** What is left of a session that has ended. */
+/** The record of an ended session. */
 interface Ended {
   stepId: string | null;
   reply: Reply<StepOutcome> | null;
   close: CloseReply;
 }
 
-/** Ended sessions remembered, so that a repeated request finds its reply: so many, and so many bytes of screenshots. */
+/**
+ * Limits on remembered ended sessions, from which repeated requests get their replies: their number, and bytes of
+ * screenshots.
+ */
 const REMEMBERED = 1_000;
 const REMEMBERED_BYTES = 64 * 2 ** 20;
 
 /**
- * Sessions over an environment: ids, capacity, leases, idempotent steps, and a deadline that holds even for an
- * environment that does not answer. Every failure is a value:
- * `capacity`, `no_session`, `busy`, `bad_request`, `deadline`, `crashed`, `internal` and what the environment adds.
- * Only `capacity`, `busy` and `bad_request` leave the session as it is; after any other failure it is over.
+ * Sessions over an environment: ids, capacity, leases, idempotent steps, and a deadline that holds even if the
+ * environment does not answer. Every failure is a value:
+ * `capacity`, `no_session`, `busy`, `bad_request`, `deadline`, `crashed`, `internal` and codes of the environment.
+ * Only `capacity`, `busy` and `bad_request` leave the session open; any other failure ends it.
  */
 export class Sessions {
   private readonly active = new Map<string, Open>();
@@ -101,7 +107,7 @@ export class Sessions {
     private readonly options: SessionsOptions,
   ) {}
 
-  /** Sessions that are open or being opened. */
+  /** Number of sessions that are open or being opened. */
   get size(): number {
     return this.active.size + this.opening;
   }
@@ -144,7 +150,7 @@ export class Sessions {
     return result;
   }
 
-  /** The state as it is now, where the environment can read it while the episode goes on; else that of the first frame. */
+  /** The current state if the environment can read it during the episode; else the state of the first frame. */
   async inspect(sessionId: string, deadlineMs: number): Promise<Reply<State>> {
     const open = this.active.get(sessionId);
     if (open === undefined) return this.inspectAfterEnd(sessionId);
@@ -158,19 +164,22 @@ export class Sessions {
     return reply;
   }
 
-  /** What could be checked of the environment now; `unsupported` where it cannot tell. A failure does not end the session. */
+  /**
+   * What checks could refer to now; `unsupported` if the environment has no survey. A failure does not end the
+   * session.
+   */
   survey(sessionId: string, at: Point | null, deadlineMs: number): Promise<Reply<Survey>> {
     return this.told(sessionId, 'survey', deadlineMs, (session, deadline) => session.survey?.(at, deadline));
   }
 
-  /** What a login has stored there: a secret. `unsupported` where the environment has none. */
+  /** Cookies and storage of a login: a secret. `unsupported` if the environment has none. */
   storageState(sessionId: string, deadlineMs: number): Promise<Reply<object>> {
     return this.told(sessionId, 'storageState', deadlineMs, (session, deadline) =>
       session.storageState?.(deadline),
     );
   }
 
-  /** Asks a session for something that changes nothing, and that not every environment can tell. */
+  /** Calls an optional, read-only method of a session. */
   private async told<T>(
     sessionId: string,
     what: string,
@@ -190,7 +199,7 @@ export class Sessions {
     );
   }
 
-  /** Ends a session and reports its final state. Closing twice gives the same reply. */
+  /** Ends a session and returns its final state. Closing twice returns the same reply. */
   async closeSession(sessionId: string): Promise<CloseReply> {
     const open = this.active.get(sessionId);
     if (open === undefined) return this.ended.get(sessionId)?.close ?? noSession(sessionId);
@@ -243,7 +252,7 @@ export class Sessions {
     return close;
   }
 
-  /** The lease does not run while the session is at work. */
+  /** Suspends the lease while the session works. */
   private async working<T>(open: Open, work: () => Promise<T>): Promise<T> {
     open.busy = true;
     open.idleMs += performance.now() - open.idleSince;
@@ -264,7 +273,7 @@ export class Sessions {
     open.lease.unref();
   }
 
-  /** What was killed never closes its sessions; whoever plays the same again need not wait for their leases. */
+  /** A killed owner never closes its sessions; its successor need not wait for their leases. */
   private giveUp(owner: string | undefined): void {
     if (owner === undefined) return;
     const left = [...this.active.values()].find(
@@ -304,8 +313,8 @@ export class Sessions {
   }
 
   /**
-   * Runs an operation of the environment under a deadline; whatever it throws becomes a value. A result that comes
-   * after the caller was told that there is none goes to `late`.
+   * Runs an operation of the environment under a deadline; converts exceptions to values. A result that arrives after
+   * the deadline goes to `late`.
    */
   private async guarded<T>(
     deadlineMs: number,

@@ -1,6 +1,6 @@
 const LONGEST = 80;
 
-/** A value as messages show it, cut where it is long. */
+/** A value for messages, truncated if it is long. */
 export function show(value: unknown): string {
   if (typeof value === 'function') return 'a function';
   if (value === undefined) return 'nothing';

@@ -3,18 +3,19 @@ import { PluginError } from './errors';
 import { isRecord } from './show';
 
 /**
- * Judges the state an environment reports at the end of an episode.
+ * Judges the state that an environment reports at the end of an episode.
  *
- * True where all checks hold, null where there are none. A path that leads nowhere fails its check, so that a misspelt path never
- * passes, unless that is what `exists` asks for. Checks of a page were evaluated by the environment, which reports under
- * `CHECK_RESULTS` what it found, and there, too, that a state could not be read.
+ * Returns true if all checks hold, null if there are none. A missing path fails its check, so that a misspelt path
+ * never
+ * passes, except for `exists`. Checks of a page were evaluated by the environment, which reports the results under
+ * `CHECK_RESULTS`, including the case that a state could not be read.
  *
- * @throws PluginError `invalid` where an environment has not evaluated a check: that says nothing of the policy
+ * @throws PluginError `invalid` if an environment has not evaluated a check: that says nothing about the policy
  */
 export function verify(checks: readonly Check[] | undefined, state: unknown): boolean | null {
   if (checks === undefined || checks.length === 0) return null;
   const holds = checks.map((check, place) => checkHolds(check, place, state));
-  // All are looked at: a result that is missing is no verdict, wherever it stands.
+  // Examine all of them: a missing result means no verdict, wherever it is.
   const missing = holds.indexOf(null);
   if (missing >= 0) {
     throw new PluginError(
@@ -26,8 +27,8 @@ export function verify(checks: readonly Check[] | undefined, state: unknown): bo
 }
 
 /**
- * Whether the check at that place holds: as the environment says, which it does of those of a page, and of one of the state where it could not be
- * read; else by the state. Null where only the environment could say, and does not.
+ * Whether the check at that index holds: by the environment's result for page checks, and for a state check whose
+ * state could not be read; else by the state. Null if only the environment could decide, and it has not.
  */
 export function checkHolds(check: Check, place: number, state: unknown): boolean | null {
   const results = isRecord(state) ? state[CHECK_RESULTS] : undefined;
@@ -36,7 +37,7 @@ export function checkHolds(check: Check, place: number, state: unknown): boolean
   return isPageCheck(check) ? null : compare(check.operator, valueAt(state, check.path), check.value);
 }
 
-/** What a dotted path leads to; undefined where it leads nowhere. */
+/** The value at a dotted path; undefined if the path does not exist. */
 export function valueAt(state: unknown, path: string): unknown {
   let value = state;
   for (const key of path.split('.')) {
@@ -47,10 +48,13 @@ export function valueAt(state: unknown, path: string): unknown {
 }
 
 /**
- * Whether what was found is as a check wants it. `equals` and `not_equals` compare whole values; `contains` looks for a part of a string,
- * or for an element of a list (an object matches an element that has all of its fields); `matches` is a text with `*` for anything;
- * `at_least` and `at_most` compare numbers. What is undefined fits nothing but `exists: false`. Texts are compared in Unicode's NFC: a letter with an
- * accent is the same however it is made.
+ * Whether a value satisfies a check. `equals` and `not_equals` compare whole values; `contains` looks for a part of a
+ * string,
+ * or for an element of a list (an object matches an element that has all of its fields); `matches` is a text with `*`
+ * as wildcard;
+ * `at_least` and `at_most` compare numbers. Undefined satisfies only `exists: false`. Texts are compared in Unicode
+ * NFC, so that
+ * differently composed accents are equal.
  */
 export function compare(operator: CheckOperator, found: unknown, wanted: unknown): boolean {
   if (operator === 'exists') return (found !== undefined) === (wanted ?? true);
@@ -81,7 +85,7 @@ export function hasFields(element: unknown, wanted: unknown): boolean {
   );
 }
 
-/** Part by part, so that no pattern takes longer than its text is long; a regular expression might never end. */
+/** Matches part by part, in time linear in the text; a regular expression might never end. */
 function matches(text: string, pattern: string): boolean {
   const parts = pattern.split('*');
   if (parts.length === 1) return text === pattern;
@@ -104,7 +108,7 @@ function contains(found: unknown, wanted: unknown): boolean {
   return found.some((element) => same(element, wanted) || hasFields(element, wanted));
 }
 
-/** Deep equality of JSON values; the order of keys does not matter. */
+/** Deep equality of JSON values, ignoring the order of keys. */
 function same(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((element, i) => same(element, b[i]));

@@ -1,16 +1,16 @@
-/** Something that can be made again, and is kept as long as there is memory for it. */
+/** A cached item that can be recomputed, and is kept while memory allows. */
 export interface Cached {
-  /** Which cache it belongs to, for people: `prefixes`, `image features`. */
+  /** Name of its cache for reports: `prefixes`, `image features`. */
   readonly kind: string;
   readonly bytes: number;
-  /** Called once it is no longer kept. */
+  /** Called when the item is evicted. */
   drop(): void;
 }
 
-/** Mebibytes for all caches of a device, unless told otherwise. */
+/** Default size of all caches of a device together, in MiB. */
 export const CACHE_MEMORY_MB = 512;
 
-/** The memory that all caches of a device share: what was not used for longest is dropped first, whatever it is. */
+/** The memory budget that all caches of a device share. Evicts the least recently used item of any cache. */
 export class CacheMemory {
   /** Least recently used first. */
   private readonly kept = new Set<Cached>();
@@ -23,7 +23,7 @@ export class CacheMemory {
     return this.used;
   }
 
-  /** What was dropped because there was no memory for it. */
+  /** Number of items evicted for lack of memory. */
   get evictions(): number {
     return this.dropped;
   }
@@ -35,7 +35,7 @@ export class CacheMemory {
     return usage;
   }
 
-  /** Keeps something new; false where it does not fit beside `besides` bytes that must stay. */
+  /** Adds an item; returns false if it does not fit beside `besides` bytes that must stay. */
   keep(item: Cached, besides = 0): boolean {
     if (item.bytes + besides > this.limitBytes) return false;
     for (const oldest of this.kept) {
@@ -48,17 +48,16 @@ export class CacheMemory {
     return true;
   }
 
-  /** Drops everything. */
   clear(): void {
     for (const item of [...this.kept].toReversed()) this.remove(item);
   }
 
-  /** Says that something was used. */
+  /** Marks an item as used. */
   touch(item: Cached): void {
     if (this.kept.delete(item)) this.kept.add(item);
   }
 
-  /** Drops something that is of no use any more. */
+  /** Removes an item that is no longer needed. */
   remove(item: Cached): void {
     if (!this.kept.delete(item)) return;
     this.used -= item.bytes;

@@ -1,12 +1,15 @@
 import type { Cached, CacheMemory } from './cache-memory';
 
-/** What the vision tower makes of one image: rows [tokens, width] for each of the family's feature ports. */
+/** The vision tower's output for one image: rows [tokens, width] for each of the family's feature ports. */
 export interface ImageFeatures {
   tokens: number;
   parts: readonly Float32Array[];
 }
 
-/** Image features, by image and by the weights that made them: those of a frozen vision tower serve all. */
+/**
+ * Image features by image and by the weights that computed them; features of a frozen vision tower are valid for all
+ * weights.
+ */
 export class FeatureCache {
   private readonly known = new Map<string, Cached & { features: ImageFeatures }>();
 
@@ -28,7 +31,7 @@ export class FeatureCache {
     if (this.memory.keep(entry)) this.known.set(key, entry);
   }
 
-  /** Drops what weights made that nothing can ask for any more. */
+  /** Drops the features of weights that can no longer be requested. */
   forget(weights: number): void {
     for (const [key, entry] of [...this.known]) {
       if (key.startsWith(`${weights}/`)) this.memory.remove(entry);

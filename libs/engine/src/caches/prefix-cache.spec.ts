@@ -6,16 +6,16 @@ import { PrefixCache } from './prefix-cache';
 import { sequenceOf, type Sequence } from './sequence';
 
 const names = [{ past: 'past', added: 'new' }];
-/** Bytes of a token: two heads of one number. */
+/** Bytes of a token: two heads with one number each. */
 const TOKEN = 8;
 const IMAGE = 99;
 
-/** Tokens `from` … `to`, in whose place the cache holds their own numbers. */
+/** Tokens `from` … `to`; the cache stores their ids as keys and values. */
 const words = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i);
 
 const text = (tokenIds: readonly number[]): Sequence => sequenceOf({ tokenIds, images: [] }, IMAGE);
 
-/** A cache whose row holds the numbers of a sequence. */
+/** A cache whose row holds the ids of a sequence. */
 async function holding({ tokenIds }: Sequence, row = 0): Promise<HostKvCache> {
   const cache = new HostKvCache({ rows: 2, kvHeads: 2, maxLength: 128, headDim: 1 }, names);
   cache.ensureCapacity(128, 0);
@@ -24,7 +24,7 @@ async function holding({ tokenIds }: Sequence, row = 0): Promise<HostKvCache> {
   return cache;
 }
 
-/** What the second row of an empty cache holds after a prefix was read into it. */
+/** The second row of an empty cache after a prefix was copied into it. */
 async function readInto(prefixes: PrefixCache, weights: WeightSet, sequence: Sequence): Promise<number[]> {
   const prefix = prefixes.find(weights, sequence);
   if (prefix === undefined) return [];
@@ -51,7 +51,7 @@ describe('the cache of prefixes', () => {
     const { memory, keep, known } = makeCache(1000);
     const first = words(1, 41);
     await keep(text(first));
-    // An answer, too short for a step of its own; then the next turn; then another answer.
+    // An answer shorter than a step, then the next turn, then another answer.
     await keep(text([...first, 300, 301]));
     await keep(text([...first, 300, 301, ...words(50, 70)]));
     await keep(text([...first, 310, ...words(70, 100)]));
@@ -93,7 +93,7 @@ describe('the cache of prefixes', () => {
     expect(await known(text([...first, ...words(50, 70)]))).toHaveLength(0);
     expect(memory.usedBytes).toBe(TOKEN * 80);
     expect(memory.evictions).toBe(4);
-    // More than there is memory for, with what it stands on.
+    // Larger than the memory, together with its prefix.
     await keep(text([...words(600, 650), ...words(1, 61)]));
     expect(memory.usedBytes).toBe(TOKEN * 80);
     expect(await known(text(words(600, 650)))).toHaveLength(50);

@@ -3,19 +3,19 @@ import type { WeightSet } from '../weights/weight-set';
 import type { Cached, CacheMemory } from './cache-memory';
 import { commonLength, type Sequence } from './sequence';
 
-/** Prefixes are looked for in steps of so many tokens; shorter ones are not worth a look. */
+/** Granularity of prefix lookups in tokens; shorter prefixes are not worth a lookup. */
 export const PREFIX_STEP = 16;
 
-/** The first `tokens` tokens of what an entry stands for. */
+/** The first `tokens` tokens of an entry's sequence. */
 export interface Prefix {
   entry: PrefixEntry;
   tokens: number;
 }
 
-/** Keys and values of a sequence: those of another entry it begins with, and behind them its own. */
+/** Keys and values of a sequence: a prefix shared with another entry, and its own tokens after it. */
 class PrefixEntry implements Cached {
   readonly kind = 'prefixes';
-  /** Entries that go on where this one ends. */
+  /** Entries that continue this one. */
   readonly continuations = new Set<PrefixEntry>();
 
   constructor(
@@ -24,7 +24,7 @@ class PrefixEntry implements Cached {
     readonly sequence: Sequence,
     readonly before: Prefix | undefined,
     readonly segment: KvSegment,
-    /** Under which it is found: one for each step within its own tokens. */
+    /** Lookup keys: one for each step within its own tokens. */
     readonly keys: readonly string[],
   ) {}
 
@@ -32,7 +32,7 @@ class PrefixEntry implements Cached {
     return this.segment.bytes;
   }
 
-  /** Tokens that other entries hold. */
+  /** Number of tokens that other entries hold. */
   get from(): number {
     return this.before?.tokens ?? 0;
   }
@@ -48,9 +48,9 @@ class PrefixEntry implements Cached {
 }
 
 /**
- * Keys and values of sequences that were read or sampled, by the weights that made them: a prompt that begins like one of them, as
- * the next turn of an episode does, is read from there on. Entries form a tree, so that every token is kept once; what is used
- * counts as used with all it builds on, so that leaves are dropped before what they stand on.
+ * Keys and values of prompts and samples, by the weights that computed them. A prompt that starts with a known
+ * sequence, such as the next turn of an episode, is prefilled only from there on. Entries form a tree, so that each
+ * token is stored once. Using an entry also marks its ancestors as used, so that leaves are evicted first.
  */
 export class PrefixCache {
   private readonly found = new Map<string, PrefixEntry>();
@@ -63,7 +63,7 @@ export class PrefixCache {
     return this.memory.limitBytes;
   }
 
-  /** The longest known beginning of a sequence, of at least a step; what it stands on counts as used. */
+  /** The longest known prefix of a sequence, of at least one step; marks its ancestors as used. */
   find(weights: WeightSet, sequence: Sequence): Prefix | undefined {
     const best = this.longest(keysOf(weights.id, sequence), sequence);
     if (best !== undefined) for (const part of underneath(best.entry)) this.memory.touch(part);
@@ -78,7 +78,7 @@ export class PrefixCache {
     }
     for (const { entry } of parts) entry.segment.retain();
     try {
-      // From its beginning on: on a device, the first part makes the row.
+      // In ascending order: on a device, the first part creates the row.
       for (const { entry, tokens } of parts.toReversed()) {
         await cache.copyIn(entry.segment, tokens - entry.from, row, entry.from);
       }
@@ -87,7 +87,7 @@ export class PrefixCache {
     }
   }
 
-  /** Keeps a sequence whose tokens a row of a cache holds, where it is worth a step and there is memory for it. */
+  /** Stores a sequence that is in a row of a cache, if it gains at least a step and memory allows. */
   async keep(weights: WeightSet, sequence: Sequence, cache: KvCache, row: number): Promise<void> {
     const { length } = sequence.tokenIds;
     if (length < PREFIX_STEP || this.memory.limitBytes === 0) return;
@@ -100,13 +100,13 @@ export class PrefixCache {
     else segment.release();
   }
 
-  /** Drops what weights made that nothing can ask for any more. */
+  /** Drops the entries of weights that can no longer be requested. */
   forget(weights: WeightSet): void {
     for (const entry of this.entries.get(weights.id) ?? []) this.memory.remove(entry);
     this.entries.delete(weights.id);
   }
 
-  /** Called by an entry that is dropped. */
+  /** Called by an evicted entry. */
   forgetEntry(entry: PrefixEntry): void {
     for (const key of entry.keys) if (this.found.get(key) === entry) this.found.delete(key);
     entry.before?.entry.continuations.delete(entry);
@@ -124,7 +124,7 @@ export class PrefixCache {
     }
     for (const part of under) this.memory.touch(part);
     for (const key of keys) {
-      // Entries that only go on behind their ends may begin alike: the later steps of each tell them apart.
+      // Entries that can only be continued at their end may share leading steps: their later steps distinguish them.
       if (segment.continuesAnywhere || !this.found.has(key)) this.found.set(key, entry);
     }
     const others = this.entries.get(weights) ?? new Set();
@@ -143,7 +143,7 @@ export class PrefixCache {
     if (entry?.segment.continuesAnywhere === false) return this.longestWhole(keys, sequence);
     if (entry === undefined) return undefined;
     let tokens = commonLength(entry.sequence, sequence);
-    // What goes on by less than a step, as short answers do.
+    // Follows continuations shorter than a step, such as short answers.
     for (let next = continuing(entry, tokens, sequence); next !== undefined;) {
       [entry, tokens] = [next, commonLength(next.sequence, sequence, tokens)];
       next = continuing(entry, tokens, sequence);
@@ -151,14 +151,14 @@ export class PrefixCache {
     return tokens < PREFIX_STEP ? undefined : { entry, tokens };
   }
 
-  /** The longest entry that a sequence begins with as a whole. */
+  /** The longest entry that is a prefix of the sequence as a whole. */
   private longestWhole(keys: readonly string[], sequence: Sequence): Prefix | undefined {
     const known = new Set(keys.flatMap((key) => this.found.get(key) ?? []).flatMap(underneath));
     let best: PrefixEntry | undefined;
     for (const entry of known) {
       if (entry.length > (best?.length ?? 0) && isBeginningOf(entry, sequence)) best = entry;
     }
-    // What goes on by less than a step, as short answers do.
+    // Follows continuations shorter than a step, such as short answers.
     for (let next = best; next !== undefined;) {
       best = next;
       next = [...best.continuations].find((entry) => isBeginningOf(entry, sequence));
@@ -171,7 +171,10 @@ function isBeginningOf({ sequence: beginning, length }: PrefixEntry, sequence: S
   return length <= sequence.tokenIds.length && commonLength(beginning, sequence) === length;
 }
 
-/** An entry and all it stands on, the last first: touched in this order, each is used later than what stands on it. */
+/**
+ * An entry and its ancestors, leaf first: touching them in this order makes each ancestor more recently used than its
+ * descendants.
+ */
 function underneath(top: PrefixEntry): PrefixEntry[] {
   const entries: PrefixEntry[] = [];
   for (let entry: PrefixEntry | undefined = top; entry !== undefined; entry = entry.before?.entry)
@@ -179,19 +182,19 @@ function underneath(top: PrefixEntry): PrefixEntry[] {
   return entries;
 }
 
-/** An entry that goes on, where one ends, as a sequence does. */
+/** An entry that continues another one's end as the sequence does. */
 function continuing(entry: PrefixEntry, tokens: number, sequence: Sequence): PrefixEntry | undefined {
   if (tokens < entry.length) return undefined;
   return [...entry.continuations].find((next) => commonLength(next.sequence, sequence, tokens) > tokens);
 }
 
-/** What a prefix builds on: the part of it that other entries hold. */
+/** The part of a prefix that other entries hold. */
 function beforeOf({ entry, tokens }: Prefix): Prefix | undefined {
   const { before } = entry;
   return before === undefined ? undefined : { entry: before.entry, tokens: Math.min(before.tokens, tokens) };
 }
 
-/** One key for each whole step: equal for sequences that begin alike, different for others but for rare accidents. */
+/** One key per whole step: equal for sequences with equal beginnings; collisions are rare. */
 function keysOf(weights: number, { tokenIds, images }: Sequence): string[] {
   const keys: string[] = [];
   let hash = 0x811c9dc5;

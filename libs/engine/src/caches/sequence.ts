@@ -1,22 +1,22 @@
 import type { ResolvedInput } from '../training/data';
 
-/** Tokens and what is seen in the places of its images. */
+/** Tokens, and the images at their placeholder positions. */
 export interface Sequence {
   tokenIds: Int32Array;
-  /** In order of their places. */
+  /** Sorted by position. */
   images: readonly PlacedImage[];
 }
 
 export interface PlacedImage {
-  /** Equal for equal images only. */
+  /** Equal only for equal images. */
   key: string;
-  /** Its first place. */
+  /** First position. */
   start: number;
-  /** Behind its last. */
+  /** Position after the last. */
   end: number;
 }
 
-/** A prompt, followed by tokens that are no places of images. */
+/** A prompt, followed by tokens that contain no image placeholders. */
 export function sequenceOf(
   { tokenIds, images }: ResolvedInput,
   imageTokenId: number,
@@ -33,7 +33,7 @@ export function beginningOf({ tokenIds, images }: Sequence, length: number): Seq
   return { tokenIds: tokenIds.subarray(0, length), images: images.filter(({ start }) => start < length) };
 }
 
-/** Where the images of a prompt stand; between the places of one there may be text. */
+/** Positions of a prompt's images; text may stand between the placeholders of one image. */
 export function placesOf({ tokenIds, images }: ResolvedInput, imageTokenId: number): PlacedImage[] {
   const placed: PlacedImage[] = [];
   let image = -1;
@@ -52,7 +52,7 @@ export function placesOf({ tokenIds, images }: ResolvedInput, imageTokenId: numb
   return placed;
 }
 
-/** How many tokens two sequences begin with alike, known that `known` of them are. */
+/** Length of the common prefix of two sequences, of which `known` tokens are known to match. */
 export function commonLength(a: Sequence, b: Sequence, known = 0): number {
   const most = Math.min(a.tokenIds.length, b.tokenIds.length);
   let length = known;

@@ -15,20 +15,23 @@ import { shareReporter, type ProgressReporter } from '../progress';
 
 export type ComputeType = 'fp32' | 'fp16';
 
-/** How the weights of a model folder are held. */
+/** How to load the weights of a model folder. */
 export interface BaseOptions {
   modelDir: string;
-  /** Type of frozen weights; default `auto`: as they are stored, small models as float32. */
+  /** Type of frozen weights. Default `auto`: as stored; small models as float32. */
   weights?: WeightType;
-  /** Type in which products with frozen weights are computed; default `fp32`. `fp16` is of WebGPU, and holds them in that type. */
+  /**
+   * Type for products with frozen weights. Default `fp32`. `fp16` requires WebGPU and also stores the weights in that
+   * type.
+   */
   compute?: ComputeType;
-  /** Frozen linear layers in few bits, with one scale per 32 numbers; default `none`. */
+  /** Block quantization of frozen linear layers, with one scale per 32 numbers. Default `none`. */
   quantization?: 'none' | Quantization;
-  /** Where converted and quantized copies of weights are kept; default `~/.cache/ui-rl`. */
+  /** Folder for converted and quantized copies of weights. Default `~/.cache/ui-rl`. */
   cacheDir?: string;
 }
 
-/** The frozen weights that everything is sampled from and trained over. */
+/** The frozen weights that all sampling and training uses. */
 export interface Base {
   folder: ModelFolder;
   quantized: QuantizedWeights | undefined;
@@ -42,7 +45,7 @@ export async function openBase(
 ): Promise<Base> {
   const { modelDir, cacheDir, device } = options;
   const load = (weights: WeightType): Promise<ModelFolder> => {
-    // Where `auto` makes a copy, that is float32.
+    // Where `auto` creates a copy, it is float32.
     const type = weights === 'auto' ? 'fp32' : weights;
     return loadModelFolder(modelDir, {
       weights,
@@ -55,7 +58,7 @@ export async function openBase(
   return { folder, quantized: await quantize(folder, options, onProgress) };
 }
 
-/** Throws an `EngineError` of category `request` where a device cannot hold or compute what is asked for. */
+/** Throws an `EngineError` of category `request` if a device cannot store or compute the requested type. */
 function weightType({
   device,
   weights = 'auto',
@@ -94,7 +97,7 @@ function holdsBfloat16({ family, weights }: ModelFolder): boolean {
   return family.parameters().some(({ name }) => weights.constant(name).dtype === 'bfloat16');
 }
 
-/** @param constants where sessions of WebGPU take frozen weights from */
+/** @param constants source of frozen weights for WebGPU sessions */
 export function sessionOptions(
   { folder }: Base,
   {
@@ -109,13 +112,16 @@ export function sessionOptions(
     threads,
     ...(constants === undefined ? {} : { constants }),
     halfProducts: compute === 'fp16',
-    // Each session has threads of its own: idle ones that spin would take the cores from the one that works.
+    // Each session has its own threads: spinning idle ones would take the cores from the session that works.
     spinning: false,
     arena: !isLarge(folder),
   };
 }
 
-/** Linear layers in few bits, where that is wanted. Routers stay as they are stored: their choices would tip. */
+/**
+ * Quantizes linear layers if requested. Routers keep their stored precision, because rounding could change their
+ * choices.
+ */
 function quantize(
   { family, weights }: ModelFolder,
   { quantization = 'none', cacheDir = defaultCacheDir() }: BaseOptions,
@@ -134,7 +140,7 @@ function quantize(
   return QuantizedWeights.open(weights, matrices, quantization, cacheDir, onShare);
 }
 
-/** Whether many sessions that each keep the memory of their last pass would take gigabytes: from half a billion weights on. */
+/** From half a billion weights on, sessions that each keep the memory of their last pass would take gigabytes. */
 function isLarge({ family }: ModelFolder): boolean {
   const sizes = family.parameters().map(({ shape }) => shape.reduce((a, b) => a * b, 1));
   return sizes.reduce((a, b) => a + b, 0) >= LARGE_MODEL;

@@ -3,20 +3,20 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Graph, ops, toOnnx, type Device } from '@ui-rl/graph';
 
-/** A device, and why it was taken: half a sentence for the log. */
+/** A device and the reason for choosing it, as a clause for the log. */
 export interface ChosenDevice {
   device: Device;
   reason: string;
 }
 
 export interface DeviceSearch {
-  /** device that was chosen before and is to be chosen again where it can be used, however fast it is now */
+  /** device of an earlier start, which is chosen again if it is usable, whatever its speed now */
   begunOn?: string | undefined;
-  /** what shows that the machine has a GPU; default: its device files, and always on macOS and Windows */
+  /** device files whose presence indicates a GPU; default: the usual ones, and always true on macOS and Windows */
   signs?: readonly string[];
-  /** environment of the process that tries a device */
+  /** environment of the process that tests a device */
   env?: NodeJS.ProcessEnv;
-  /** how many times as fast as the CPU it has to be; default 1: drivers in software are slower */
+  /** required speedup over the CPU; default 1, because software drivers are slower */
   speedup?: number;
 }
 
@@ -24,14 +24,14 @@ const TRIAL_MS = 60_000;
 const AS_BEGUN = 'the run began there';
 
 /**
- * Devices in the order in which `auto` tries them: the provider for CUDA is only there where it was installed on purpose.
+ * Devices in the order in which `auto` tries them: the CUDA provider is only present if it was installed on purpose.
  */
 const GPU_DEVICES = ['cuda', 'webgpu'] as const;
 
 /**
- * The device that was asked for, or with `auto` the first that can be used: a GPU where the machine shows signs of one and it
- * multiplies faster than the CPU, else the CPU. The trial is a process of its own, since a driver may end the one it is loaded
- * into.
+ * The requested device, or for `auto` the first usable one: a GPU if the machine shows signs of one and it multiplies
+ * faster than the CPU, else the CPU. The test runs in a separate process, because a driver may crash the process that
+ * loads it.
  */
 export async function chooseDevice(
   asked: Device | 'auto',
@@ -78,7 +78,7 @@ function signsOfGpu(): string[] {
   if (process.platform === 'darwin' || process.platform === 'win32') return ['a graphics system'];
   return [
     ...filesOf('/dev/dri', /^renderD\d+$/),
-    // A container may have any of a machine's.
+    // A container may have any subset of a machine's GPUs.
     ...filesOf('/dev', /^(nvidia\d+|dxg)$/),
   ];
 }
@@ -89,18 +89,18 @@ function filesOf(folder: string, name: RegExp): string[] {
       .filter((each) => name.test(each))
       .map((each) => join(folder, each));
   } catch {
-    // Not there, or not for us.
+    // Missing or not readable.
     return [];
   }
 }
 
-/** Products in a row, so that they outweigh what it costs to begin. */
+/** Products in sequence, so that they outweigh the start-up cost. */
 const PRODUCTS = 4;
 
 /**
- * The program of the trial: prints the milliseconds of products of 2048 × 2048 on the device and on the CPU; of smaller ones where
- * the device needs long for those. Arguments: path of ONNX Runtime, device, and in base64 a model from `x` [N, N] to `sum`, that of
- * all elements of its power.
+ * The test program: prints the milliseconds of 2048 × 2048 products on the device and on the CPU, or of smaller ones
+ * if the device is slow. Arguments: path of ONNX Runtime, device, and a base64 model from `x` [N, N] to `sum`, the
+ * sum of all elements of its power.
  */
 const TRIAL = `
 const [runtime, device, model] = process.argv.slice(1);
@@ -148,7 +148,7 @@ function tryDevice(device: Device, env: NodeJS.ProcessEnv): Promise<Trial> {
   });
 }
 
-/** Drivers may print lines of their own before. */
+/** Drivers may print other lines first. */
 function timesIn(stdout: string): Trial {
   try {
     return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Trial;
@@ -157,7 +157,7 @@ function timesIn(stdout: string): Trial {
   }
 }
 
-/** The last sentence of a message of ONNX Runtime, without the places in its sources. */
+/** The last sentence of an ONNX Runtime message, without source locations. */
 function inShort(message: string): string | undefined {
   const line = message.trim().split('\n').at(-1)?.trim();
   if (line === undefined || line === '') return undefined;

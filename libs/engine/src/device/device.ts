@@ -13,10 +13,10 @@ import type { WorkerOptions } from '../worker-api';
 import { openBase, sessionOptions, type Base } from './base';
 import { layoutKey, Network, type NetworkParts, type WeightLayout } from './network';
 
-// Passes of a size whose activations stay in the caches of a small model.
+// Passes of this size keep the activations of a small model in the CPU caches.
 const VISION_PASS_PATCHES = 4096;
 
-/** A base on a device: the networks over it, and the generation that they share. */
+/** A base model on a device, with the networks and the generator that share it. */
 export class Device {
   private readonly networks = new Map<string, Network>();
 
@@ -27,7 +27,7 @@ export class Device {
     readonly caches: CacheMemory,
     private readonly prefixes: PrefixCache,
     private readonly parts: NetworkParts,
-    /** frozen weights in the memory of the device, where it has one of its own */
+    /** frozen weights in device memory, if the device has its own */
     private readonly weights: DeviceWeights | undefined,
   ) {}
 
@@ -79,7 +79,7 @@ export class Device {
     );
   }
 
-  /** The network of a layout; models whose layouts are equal share one. */
+  /** The network of a layout; models with equal layouts share one. */
   network(layout: WeightLayout): Network {
     const key = layoutKey(layout);
     let network = this.networks.get(key);
@@ -90,13 +90,13 @@ export class Device {
     return network;
   }
 
-  /** Drops what is cached of weights that nothing can ask for any more. */
+  /** Drops caches of weights that can no longer be requested. */
   forget(weights: WeightSet): void {
     this.prefixes.forget(weights);
     for (const network of this.networks.values()) network.forget(weights);
   }
 
-  /** Milliseconds spent in sampling by its parts, and how many iterations of decoding there were. */
+  /** Milliseconds of sampling by part, and the number of decoding iterations. */
   async samplingTimes(): Promise<Record<'decodeMs' | 'decodeIterations' | 'prefillMs' | 'visionMs', number>> {
     const sum = { decodeMs: 0, decodeIterations: 0, prefillMs: 0, visionMs: 0 };
     for (const network of this.networks.values()) {

@@ -19,65 +19,65 @@ import { DEFAULT_LIMITS } from '../training/micro-batches';
 import { canMerge } from '../weights/sampling-weights';
 import { buildScoringGraph } from '../passes/graphs';
 
-/** A run whose memory is to be estimated: an adapter is trained over frozen weights, on the CPU. */
+/** A run to estimate: it trains an adapter over frozen weights on the CPU. */
 export interface MemoryQuestion {
   family: Family;
   lora: LoraPlan;
-  /** weights as they lie on the disk: bytes, and how many numbers of them are not float32 */
+  /** weights as stored on disk: bytes, and how many of them are not float32 */
   weightBytes: number;
   halfParameters: number;
-  /** sequences that are generated at once */
+  /** sequences generated at once */
   rows: number;
-  /** tokens of a sequence, prompt and answer */
+  /** tokens of a sequence, prompt and answer together */
   sequence: number;
 }
 
-/** Bytes. How far they are off: README, "Look into a model". */
+/** In bytes. Accuracy: README, "Look into a model". */
 export interface MemoryEstimate {
-  /** frozen weights: pages of their files, shared by all processes, and given back when memory is short */
+  /** frozen weights: pages of their files, shared by all processes and reclaimable when memory is short */
   mappedWeights: number;
-  /** weights of a tiny model that are not stored as float32: converted in memory, a copy for each session */
+  /** weights of a tiny model that are not stored as float32: converted in memory, one copy per session */
   convertedWeights: number;
-  /** the adapter in two versions, its gradients in three, and the two moments of the optimizer */
+  /** the adapter in two versions, its gradients in three, and two optimizer moments */
   adapter: number;
-  /** layers of the decoder with the adapter merged in, where they are small enough */
+  /** decoder layers with the adapter merged in, if they are small enough */
   mergedWeights: number;
   kvCachePerThousandTokens: number;
   kvCache: number;
   /** the largest training pass */
   activations: number;
   layerByLayer: boolean;
-  /** what reading prompts and sampling adds */
+  /** additional memory for prefill and sampling */
   sampling: number;
-  /** what is kept to be used again, at most: beginnings of prompts, features of images */
+  /** maximum size of caches: prompt prefixes, image features */
   caches: number;
   /** Node, ONNX Runtime, code, sessions, processed images */
   process: number;
-  /** all but the mapped weights */
+  /** total without the mapped weights */
   privateBytes: number;
-  /** what a critic with such an adapter adds: it reads the same frozen weights, so that nothing but the adapter and its head is its own */
+  /** addition for a critic with such an adapter: it shares the frozen weights and adds only its adapter and head */
   critic: number;
 }
 
 const FLOAT = 4;
 const HALF = 2;
-/** Of converted weights: in the store, and in the sessions that sample and train. */
+/** Copies of converted weights: in the store and in the sessions that sample and train. */
 const CONVERTED_COPIES = 5;
-/** Weights now and next, gradients before, added and their zeros, two moments. */
+/** Current and next weights, previous gradients, accumulated gradients and zeros, two moments. */
 const ADAPTER_COPIES = 7;
 /** A process that has loaded a model of a few megabytes. */
 const PROCESS_BYTES = 250e6;
-/** One that gives values, one that trains. */
+/** One for values, one for training. */
 const CRITIC_SESSIONS = 2;
 const CRITIC_BYTES = 50e6;
-/** States of linear attention before a pass and behind it. */
+/** States of linear attention before and after a pass. */
 const STATE_COPIES = 2;
-/** Of a sequence, the tokens that are trained. */
+/** Share of a sequence's tokens that are trained. */
 const ANSWER_SHARE = 1 / 8;
-/** What a training pass holds at most, derivatives included, as a multiple of the results of its forward pass. */
+/** Peak memory of a training pass, derivatives included, as a multiple of its forward results. */
 const WHOLE_FACTOR = 1.2;
 const LAYER_FACTOR = 1.5;
-/** Logits that a pass layer by layer holds at once, and that with their softmax and derivative. */
+/** Bytes of the logits that a layer-by-layer pass holds at once; the factor adds their softmax and derivative. */
 const HEAD_LOGITS_BYTES = FLOAT * HEAD_LOGITS;
 const HEAD_FACTOR = 3;
 
@@ -87,7 +87,7 @@ function mergedParameters({ modules }: LoraPlan): number {
     .reduce((sum, { inFeatures, outFeatures }) => sum + inFeatures * outFeatures, 0);
 }
 
-/** What a run needs, from the shapes of its graphs. */
+/** Estimates a run's memory from the shapes of its graphs. */
 export function estimateMemory(question: MemoryQuestion): MemoryEstimate {
   const { family, lora, weightBytes, halfParameters, rows, sequence } = question;
   const { kvLayers, kvHeads, headDim, stateSize } = family.shape;
@@ -106,7 +106,7 @@ export function estimateMemory(question: MemoryQuestion): MemoryEstimate {
     process: PROCESS_BYTES,
   };
   return {
-    // Those of a small model are mapped from a copy in float32.
+    // Half-precision weights of a small model are mapped from a float32 copy.
     mappedWeights: weightBytes + HALF * ((isMappedAsFloat32(family) ? halfParameters : 0) - converted),
     ...parts,
     kvCachePerThousandTokens: 1_000 * tokenBytes,
@@ -125,7 +125,10 @@ function parametersOf(tensors: readonly { shape: readonly number[] }[]): number 
   return tensors.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
 }
 
-/** Of the largest pass over rows of that length: all activations, or one layer's and what goes from layer to layer. */
+/**
+ * Memory of the largest pass over rows of this length: all activations, or one layer's plus the values between
+ * layers.
+ */
 function trainingBytes(
   family: Family,
   lora: LoraPlan,
@@ -165,7 +168,7 @@ function layerBytes(
   return kept + inside * LAYER_FACTOR + Math.min(HEAD_LOGITS_BYTES, logits) * HEAD_FACTOR;
 }
 
-/** Logits and their softmax, and one layer of the largest pass over prompts, whose keys and values are copied once. */
+/** Logits and their softmax, plus one layer of the largest prefill pass, whose keys and values are copied once. */
 function samplingBytes(family: Family, rows: number, tokenBytes: number): number {
   const widest = family
     .linears()

@@ -20,8 +20,8 @@ import type { WeightSet } from '../weights/weight-set';
 import { SPIN_BRIEFLY } from './spinning';
 
 /**
- * How weights enter a model's graphs: as constants, as inputs all of them, or constants with an adapter as inputs; of a critic its
- * value head, too.
+ * How weights enter a model's graphs: all as constants, all as inputs, or as constants with an adapter as inputs; for
+ * a critic also its value head.
  */
 export type WeightLayout =
   | { mode: 'frozen' }
@@ -29,18 +29,18 @@ export type WeightLayout =
   | { mode: 'lora'; plan: LoraPlan }
   | { mode: 'critic'; plan: LoraPlan };
 
-/** The adapter of a layout, where it has one. */
+/** The adapter plan of a layout, if any. */
 export function planOf(layout: WeightLayout): LoraPlan | undefined {
   return 'plan' in layout ? layout.plan : undefined;
 }
 
-/** What networks over the same base share. */
+/** Resources shared by networks over the same base. */
 export interface NetworkParts {
   folder: ModelFolder;
   quantized: QuantizedWeights | undefined;
   session: SessionOptions;
   memory: DeviceMemory;
-  /** Encodes images for all networks whose vision tower is not trained. */
+  /** Encodes images for all networks with a frozen vision tower. */
   frozenVision: VisionEncoder;
   grammars: TokenGrammars;
   createVision(parameters: () => ParameterSource): VisionEncoder;
@@ -50,7 +50,7 @@ export interface NetworkParts {
   gradientCheckpointing: GradientCheckpointing;
 }
 
-/** The sessions of all models with one layout of weights: those that sample and those that train. Made when first needed. */
+/** The sampling and training sessions of all models with one weight layout, created on first use. */
 export class Network {
   readonly passes: Passes;
   private readonly vision: VisionEncoder;
@@ -81,13 +81,13 @@ export class Network {
     return this.layout.mode === 'critic' ? 'critic' : 'policy';
   }
 
-  /** Throws an `EngineError` of category `request` where weights of this layout are a critic's. */
+  /** Throws an `EngineError` of category `request` if weights of this layout belong to a critic. */
   mustSample(): void {
     if (this.role === 'policy') return;
     throw new EngineError('request', 'a critic gives values, no tokens: it cannot be sampled from');
   }
 
-  /** What samples from weights of this layout; see `mustSample`. */
+  /** The sampler for weights of this layout; see `mustSample`. */
   async sampler(): Promise<SamplerModel> {
     this.mustSample();
     this.sampling ??= this.createSampler().catch((error: unknown) => {
@@ -97,12 +97,12 @@ export class Network {
     return this.sampling;
   }
 
-  /** The same, where something was sampled already. */
+  /** The sampler if it already exists. */
   async madeSampler(): Promise<SamplerModel | undefined> {
     return this.sampling;
   }
 
-  /** Drops what is cached of weights that nothing can ask for any more. */
+  /** Drops caches of weights that can no longer be requested. */
   forget(weights: WeightSet): void {
     this.vision.forget(weights);
   }
@@ -121,7 +121,7 @@ export class Network {
       weights: await this.samplingWeights(),
       stopTokenIds: new Set(folder.tokenizer.eosTokenIds),
       grammars,
-      // Only from packed copies are products of 4-bit weights fast.
+      // Products of 4-bit weights are fast only from packed copies.
       session: quantized?.kind === 'int4' ? { ...session, disablePrepacking: false } : session,
       memory,
       rows,
@@ -132,7 +132,7 @@ export class Network {
   private async samplingWeights(): Promise<SamplingWeights> {
     const { layout } = this;
     const { folder, quantized, session, memory } = this.parts;
-    // What an adapter adds in one step is less than the last bit of a weight in float16.
+    // An adapter's change per step is below the last bit of a float16 weight.
     const merges = quantized === undefined && session.halfProducts !== true;
     if (layout.mode === 'lora' && merges && canMerge(layout.plan)) {
       return MergedWeights.create(folder.weights, layout.plan, session, memory);
@@ -154,7 +154,7 @@ export class Network {
   }
 }
 
-/** Equal for layouts that give equal graphs. */
+/** Equal for layouts with equal graphs. */
 export function layoutKey(layout: WeightLayout): string {
   const plan = planOf(layout);
   if (plan === undefined) return layout.mode;

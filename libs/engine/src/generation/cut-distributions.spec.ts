@@ -35,7 +35,7 @@ describe('distributions that are cut', () => {
         });
       }
       expect(await model.disagreement(engine, before)).toBeLessThan(1e-5);
-      // Without what was kept, the trainer would compare with another distribution.
+      // Without the kept tokens, the trainer would compare with another distribution.
       const whole = before.map(({ keptTokens: _, ...sampled }) => sampled);
       expect(await model.disagreement(engine, whole)).toBeGreaterThan(0.1);
       await train(

@@ -24,7 +24,7 @@ function pushed(...all: Item[][]): FairQueue<Item> {
   return queue;
 }
 
-/** What each class has of the first items, by cost. */
+/** Each class's share of the cost of the first items. */
 function shareOf(order: readonly Item[], of: SampleClass): number {
   const sum = (some: readonly Item[]): number => some.reduce((total, { cost }) => total + cost, 0);
   return sum(order.filter((item) => item.of === of)) / sum(order);

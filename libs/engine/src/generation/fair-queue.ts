@@ -1,17 +1,18 @@
 import type { SampleClass } from '@ui-rl/plugin-kit';
 
-/** What the classes of callers have of a device that all of them want, one beside the other. */
+/** Relative shares of a device when several classes of callers compete for it. */
 export const SHARES: Readonly<Record<SampleClass, number>> = { training: 4, evaluation: 2, outside: 2 };
 
 /**
- * How much each class has had, by its share (weighted fair queueing by virtual time, as in start-time fair queueing, Goyal et al. 1996):
- * the one that has had least is next. Who was away comes back with what the others had meanwhile, not with time saved up.
+ * Device time used by each class relative to its share (weighted fair queueing by virtual time, as in start-time fair
+ * queueing, Goyal et al. 1996): the class with the least use is next. A class that was idle resumes at the current
+ * virtual time, without credit.
  */
 export class FairShares {
   private readonly had: Record<SampleClass, number> = { training: 0, evaluation: 0, outside: 0 };
   private now = 0;
 
-  /** A copy to look ahead with. */
+  /** A copy for looking ahead. */
   copy(): FairShares {
     const copy = new FairShares();
     Object.assign(copy.had, this.had);
@@ -19,24 +20,24 @@ export class FairShares {
     return copy;
   }
 
-  /** Of these classes the one that is next. */
+  /** The class among these that is next. */
   next(classes: readonly SampleClass[]): SampleClass {
     const begun = (each: SampleClass): number => Math.max(this.had[each], this.now);
     return classes.reduce((best, each) => (begun(each) < begun(best) ? each : best));
   }
 
-  /** Says that the class that was next has had so much. */
+  /** Charges the amount to the class that was next. */
   charge(to: SampleClass, amount: number): void {
     this.now = Math.max(this.now, this.had[to]);
     this.had[to] = this.now + amount / SHARES[to];
   }
 }
 
-/** What waits, by class in the order it came. */
+/** Waiting items, by class in order of arrival. */
 export class FairQueue<T> {
   private readonly waiting: Record<SampleClass, T[]> = { training: [], evaluation: [], outside: [] };
 
-  /** @param cost what an item takes of the device, in any unit */
+  /** @param cost device use of an item, in any unit */
   constructor(
     private readonly shares: FairShares,
     private readonly classOf: (item: T) => SampleClass,
@@ -47,7 +48,7 @@ export class FairQueue<T> {
     return Object.values(this.waiting).reduce((sum, items) => sum + items.length, 0);
   }
 
-  /** Classes of which something waits. */
+  /** Classes with waiting items. */
   get classes(): SampleClass[] {
     return (Object.keys(this.waiting) as SampleClass[]).filter((each) => this.waiting[each].length > 0);
   }
@@ -56,7 +57,7 @@ export class FairQueue<T> {
     this.waiting[this.classOf(item)].push(item);
   }
 
-  /** All items in the order in which they would be taken, one by one. */
+  /** All items in the order in which they would be taken one by one. */
   inOrder(): T[] {
     const shares = this.shares.copy();
     const rest = Object.entries(this.waiting).map(([name, items]) => ({
@@ -76,14 +77,14 @@ export class FairQueue<T> {
     }
   }
 
-  /** Takes items out, to be worked on. */
+  /** Removes items to process them. */
   take(items: Iterable<T>): void {
     for (const item of items) {
       if (this.remove(item)) this.shares.charge(this.classOf(item), this.cost(item));
     }
   }
 
-  /** Takes an item out that is of no use any more; whether it was there. */
+  /** Removes an item that is no longer needed; returns whether it was present. */
   remove(item: T): boolean {
     const queue = this.waiting[this.classOf(item)];
     const index = queue.indexOf(item);
@@ -91,7 +92,7 @@ export class FairQueue<T> {
     return index >= 0;
   }
 
-  /** Takes out everything. */
+  /** Removes all items. */
   clear(): T[] {
     return Object.values(this.waiting).flatMap((items) => items.splice(0));
   }

@@ -12,7 +12,7 @@ import { WeightSet } from '../weights/weight-set';
 const VOCABULARY = 8;
 const weights = new WeightSet(0, new Map());
 
-/** Says the token behind the last one, and has memory for caches of so many tokens. */
+/** Returns the successor of the last token, and has memory for caches of this many tokens. */
 class Counting implements TokenModel {
   readonly vocabSize = VOCABULARY;
   readonly imageTokenId = 7;
@@ -52,7 +52,7 @@ function after(tokens: readonly number[]): NextTokens {
   return { probabilities };
 }
 
-/** A generator, and the model it is asked for. */
+/** A generator and the model that it queries. */
 class Asked {
   readonly generator = new Generator(
     { maxRows: 4, maxSequence: 1000, deterministic: false, prefillTokens: 64 },
@@ -178,9 +178,9 @@ test('stopping rejects what is generated and what waits, and all that comes', as
   expect([asked.generator.rowsActive, asked.generator.rowsWaiting]).toEqual([0, 0]);
 });
 
-/** Says the token that is behind the last one by as many places as its weights have versions. */
+/** Returns the token that exceeds the last one by the version of the weights. */
 class Stepping extends Counting {
-  /** How often prompts were read, by the version that read them. */
+  /** Number of prefills, by weights version. */
   readonly read: number[] = [];
 
   override prefill(...[{ version }, , , prompts]: Parameters<TokenModel['prefill']>): Promise<NextTokens> {
@@ -194,7 +194,7 @@ class Stepping extends Counting {
   }
 
   override async decode(...[{ version }, , rows]: Parameters<TokenModel['decode']>): Promise<NextTokens> {
-    // As long as a pass, so that others come to their turn meanwhile.
+    // As slow as a pass, so that other work can run in between.
     await new Promise((resolve) => setImmediate(resolve));
     return stepped(
       rows.map(({ tokenId }) => tokenId),
@@ -231,7 +231,7 @@ describe('weights that change while answers are generated', () => {
     return asked.generator.generate(asked.model, own, request);
   }
 
-  /** How far each token is behind the one before, round the seven that there are. */
+  /** Differences between consecutive tokens, modulo the seven that exist. */
   const steps = (tokens: readonly number[]): number[] =>
     tokens.map((token, index) => (token - (index === 0 ? 2 : tokens[index - 1]) + 7) % 7);
 
@@ -243,7 +243,7 @@ describe('weights that change while answers are generated', () => {
     await asked.generator.share(0.01);
     await asked.generator.move(one, two);
     expect(asked.generator.uses(one)).toBe(true);
-    // Its prompt was read by other weights: whoever comes now reads it again.
+    // Its prompt was prefilled by other weights, so the next request prefills it again.
     const later = askWith(asked, two, true, 60);
     while (model.read.length < 3) await asked.generator.share(0.01);
     // Twice before the next pass.
@@ -262,7 +262,7 @@ describe('weights that change while answers are generated', () => {
     expect(new Set(steps(still.tokens))).toEqual(new Set([1]));
     expect((await later).version).toBe(2);
     expect(model.read).toEqual([1, 1, 2]);
-    // Until there is nothing to generate.
+    // Returns when there is nothing to generate.
     await asked.generator.share(60_000);
     expect(asked.generator.uses(one)).toBe(false);
   });

@@ -12,12 +12,12 @@ function cancelled(): EngineError {
   return new EngineError('request', 'nobody waits for the sample any more');
 }
 
-/** Prompt tokens that are read in one pass. */
+/** Maximum number of prompt tokens per prefill pass. */
 export const PREFILL_TOKENS = 2048;
 
 /**
- * Continuous batching: requests are read into free rows as they come, all rows advance by one token per iteration, rows
- * that end free their slot. Requests that name different weights run in lanes of their own, which take turns.
+ * Continuous batching: requests enter free rows as they arrive, all rows advance by one token per iteration, and
+ * finished rows free their slots. Requests for different weights run in separate lanes, which take turns.
  */
 export class Generator {
   readonly counts: GenerationCounts = {
@@ -28,10 +28,10 @@ export class Generator {
     cachedPromptTokens: 0,
   };
   private readonly lanes: Lane[] = [];
-  /** Of rows, and of turns among lanes. */
+  /** Shares of rows, and of turns between lanes. */
   private readonly shares = new FairShares();
   private readonly turns = new FairShares();
-  /** Of the lane that closed last, for one that needs the same. */
+  /** Kept from the last closed lane for a new lane with the same needs. */
   private spare: { model: TokenModel; cache: KvCache } | undefined;
   private running: Promise<void> | undefined;
   private readonly onTurn = new Set<() => void>();
@@ -51,12 +51,12 @@ export class Generator {
     return this.lanes.reduce((sum, lane) => sum + lane.waiting.length, 0);
   }
 
-  /** Whether weights are being sampled from, so that they must not change. */
+  /** Whether weights are being sampled from and must not change. */
   uses(weights: WeightSet): boolean {
     return this.lanes.some((lane) => lane.weights === weights || lane.nextWeights === weights);
   }
 
-  /** Generates with the weights given; resolves when the response has ended, rejects when the signal says that nobody waits for it. */
+  /** Generates with the given weights; resolves when the response ends, rejects when the signal aborts. */
   generate(
     model: TokenModel,
     weights: WeightSet,
@@ -71,7 +71,7 @@ export class Generator {
       const lane = this.laneOf(model, weights, request.movable === true);
       lane.waiting.push(job);
       signal?.addEventListener('abort', () => {
-        // A row that it has is free with the next pass.
+        // If it has a row, the next pass frees it.
         job.isCancelled = true;
         lane.waiting.remove(job);
         reject(cancelled());
@@ -80,7 +80,9 @@ export class Generator {
     });
   }
 
-  /** What is movable and generated with some weights goes on with others; resolves when no pass of the old ones is for it any more. */
+  /**
+   * Continues movable requests with other weights; resolves when no further pass with the old weights serves them.
+   */
   async move(from: WeightSet, to: WeightSet): Promise<void> {
     if (from === to) return;
     const moved = this.lanes.filter((lane) => lane.movable && lane.nextWeights === from);
@@ -90,7 +92,7 @@ export class Generator {
     }
   }
 
-  /** Lets generation run for so long, or until there is nothing to generate. */
+  /** Yields to generation for this time, or until there is nothing to generate. */
   async share(milliseconds: number): Promise<void> {
     const until = this.busyMs + milliseconds;
     while (this.running !== undefined && this.busyMs < until) {
@@ -98,7 +100,7 @@ export class Generator {
     }
   }
 
-  /** Rejects what is being generated or waits for it, once the pass in progress is over; and all that comes. */
+  /** Rejects running and waiting requests after the current pass, and all later ones. */
   async stop(reason: EngineError): Promise<void> {
     this.stopped = reason;
     for (const lane of this.lanes) lane.rejectWaiting(reason);
@@ -124,7 +126,7 @@ export class Generator {
   }
 
   private async run(): Promise<void> {
-    // Requests that arrive together are read together.
+    // Requests that arrive together are prefilled together.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.lanes.length > 0) {
       const { lane, of } = this.nextLane();
@@ -141,7 +143,7 @@ export class Generator {
     this.announceTurn();
   }
 
-  /** The lane of the class that has had least of the device; those of one class take turns. */
+  /** The lane of the class with the least use; lanes of one class take turns. */
   private nextLane(): { lane: Lane; of: SampleClass } {
     const of = this.turns.next([...new Set(this.lanes.map((lane) => lane.class))]);
     const lane = this.lanes.find((each) => each.class === of)!;

@@ -6,40 +6,42 @@ import type { ResolvedInput } from '../training/data';
 import type { WorkerSampleRequest } from '../worker-api';
 import type { TokenModel } from './token-model';
 
-/** What is to be generated, whatever the weights. */
+/** A generation request, independent of the weights. */
 export type GenerationRequest = Omit<WorkerSampleRequest, 'model' | 'id'>;
 
-/** Which weights have sampled a result, too. */
+/** Includes the version of the weights that sampled the result. */
 export type GenerationResult = SampleResult & { version: number };
 
-/** A request that somebody waits for. */
+/** A pending request. */
 export interface Job {
   request: GenerationRequest;
-  /** Equal for equal prompts only. */
+  /** Equal only for equal prompts. */
   promptKey: string;
   prompt: Sequence;
   /** Rotary position of the first sampled token. */
   position: number;
   stops: ReadonlySet<number>;
-  /** What answers must match. */
+  /** Grammar that the answer must match. */
   grammar: TokenGrammar | undefined;
-  /** Whether nobody waits for it any more. */
+  /** Whether the caller has cancelled it. */
   isCancelled: boolean;
   resolve(result: GenerationResult): void;
   reject(error: unknown): void;
 }
 
-/** Whom a job belongs to. */
+/** The scheduling class of a job. */
 export function classOf({ request }: Pick<Job, 'request'>): SampleClass {
   return request.class ?? 'outside';
 }
 
-/** What a job takes of the device at most: tokens that are read and sampled. */
+/** Upper bound on a job's device use: tokens to prefill and to sample. */
 export function costOf({ request }: Pick<Job, 'request'>): number {
   return request.prompt.tokenIds.length + request.maxTokens;
 }
 
-/** Throws an `EngineError` of category `request` where prompt and answer do not fit or are to be sampled as nothing can be. */
+/**
+ * Throws an `EngineError` of category `request` if prompt and answer do not fit, or the sampling options are invalid.
+ */
 export function jobOf(
   model: TokenModel,
   request: GenerationRequest,

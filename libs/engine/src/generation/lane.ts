@@ -25,52 +25,52 @@ export interface LaneOptions {
   maxRows: number;
   maxSequence: number;
   deterministic: boolean;
-  /** Prompt tokens, padding included, that are read in one pass. */
+  /** Prompt tokens per prefill pass, padding included. */
   prefillTokens: number;
 }
 
-/** What has been generated, by all lanes. */
+/** Totals over all lanes. */
 export interface GenerationCounts {
   generatedTokens: number;
-  /** Prompts that were not read because a row in generation had the same. */
+  /** Prompts copied from a running row with the same prompt. */
   sharedPrompts: number;
-  /** Prompts of which a part was not read because its keys and values were kept. */
+  /** Prompts that were partly in the prefix cache. */
   prefixHits: number;
   /** Tokens of all prompts. */
   promptTokens: number;
-  /** Of those, tokens that were not read. */
+  /** Prompt tokens that were not prefilled. */
   cachedPromptTokens: number;
 }
 
-/** What lanes share. */
+/** Resources shared by lanes. */
 export interface LaneParts {
   counts: GenerationCounts;
   prefixes: PrefixCache;
   shares: FairShares;
-  /** A cache whose rows have memory for so many tokens. */
+  /** A cache whose rows have memory for this many tokens. */
   newCache(maxLength: number): KvCache;
 }
 
 const CLASSES = Object.keys(SHARES) as SampleClass[];
 
-/** Cache lengths are multiples of so many tokens, so that one that is done with often fits what comes next. */
+/** Cache lengths are multiples of this, so that a released cache often fits the next use. */
 const LENGTH_STEP = 32;
 
-/** Prompts of which that little is left to read are read together, however their lengths differ. */
+/** Prompts with at most this many tokens left are prefilled together, however their lengths differ. */
 const SHORT = 64;
 
-/** Scores of one head, of new tokens over those in the cache, that a pass computes at once. */
+/** Maximum number of attention scores per head in a pass, new tokens × cached tokens. */
 const SCORES = 2048 * 2048;
 
 /**
- * The sequences that are generated with one set of weights: requests that wait, and rows that advance together. Where they are movable
- * they go on with other weights between two passes.
+ * The sequences generated with one set of weights: waiting requests, and rows that advance together. Movable ones can
+ * switch to other weights between two passes.
  */
 export class Lane {
   readonly rows: Row[] = [];
   readonly waiting: FairQueue<Job>;
   cache: KvCache | undefined;
-  /** What the next pass changes to. */
+  /** Weights of the next pass. */
   private successor: WeightSet | undefined;
 
   constructor(
@@ -83,24 +83,24 @@ export class Lane {
     this.waiting = new FairQueue<Job>(parts.shares, classOf, costOf);
   }
 
-  /** The class with the largest share among those that wait or generate here; of equal ones the first of `SHARES`. */
+  /** The class with the largest share among waiting and running requests; the first of `SHARES` on a tie. */
   get class(): SampleClass {
     const classes = new Set([...this.rows.map(({ job }) => classOf(job)), ...this.waiting.classes]);
     const here = CLASSES.filter((each) => classes.has(each));
     return here.reduce((best, each) => (SHARES[each] > SHARES[best] ? each : best), here[0] ?? 'outside');
   }
 
-  /** Those of the pass in progress, or of the one before. */
+  /** The weights of the current or the previous pass. */
   get weights(): WeightSet {
     return this.current;
   }
 
-  /** Those of the next pass. */
+  /** The weights of the next pass. */
   get nextWeights(): WeightSet {
     return this.successor ?? this.current;
   }
 
-  /** The next pass is one of these weights. Keys and values of the tokens before stay as they are. */
+  /** Switches the next pass to these weights. Keys and values of earlier tokens stay unchanged. */
   moveTo(weights: WeightSet): void {
     this.successor = weights;
   }
@@ -109,7 +109,7 @@ export class Lane {
     return this.rows.length === 0 && this.waiting.length === 0;
   }
 
-  /** Reads requests into free rows, then one more token in each row. A failure rejects those it concerns. */
+  /** Prefills requests into free rows, then samples one token per row. A failure rejects the affected requests. */
   async advance(): Promise<void> {
     this.move();
     try {
@@ -128,12 +128,12 @@ export class Lane {
     for (const row of this.rows) row.isMixed = true;
   }
 
-  /** Rejects all that waits for a row. */
+  /** Rejects all requests without a row. */
   rejectWaiting(reason: EngineError): void {
     for (const job of this.waiting.clear()) job.reject(reason);
   }
 
-  /** Rejects all that is generated and all that waits. */
+  /** Rejects all running and waiting requests. */
   reject(reason: EngineError): void {
     for (const { job } of this.rows.splice(0)) job.reject(reason);
     this.rejectWaiting(reason);
@@ -156,9 +156,10 @@ export class Lane {
   }
 
   /**
-   * Samples of a group begin with the same prompt: one reads it, the others take its keys and values and go on with its last
-   * token; where rows remember states, they go on from those that were kept, see `keptAt`. Not in deterministic mode, since the pass that appends one token rounds otherwise than the one that reads many.
-   * Returns whether there was such a request.
+   * Samples of a group share their prompt: one prefills it, and the others copy its keys and values and continue from
+   * its last token; with recurrent states, they continue from the stored states, see `keptAt`. Not in deterministic
+   * mode, because a pass over one token rounds differently from a pass over many. Returns whether there was such a
+   * request.
    */
   private sharePrompt(): boolean {
     for (const job of this.waiting.inOrder()) {
@@ -186,7 +187,7 @@ export class Lane {
     this.parts.counts.cachedPromptTokens += row.cached;
   }
 
-  /** Whether a request need not read its prompt where a row has the same. Rows that end with their first token leave none. */
+  /** Whether a request can copy its prompt from a row. Rows that end with their first token leave nothing to copy. */
   private canShare({ request }: Job): boolean {
     const { tokenIds } = request.prompt;
     const last = tokenIds[tokenIds.length - 1];
@@ -195,7 +196,7 @@ export class Lane {
     return mayShare && request.maxTokens > 1 && !forbiddenTokenIds.includes(last);
   }
 
-  /** The cache, long enough for what the jobs may become; in deterministic mode always for the longest there may be. */
+  /** A cache of sufficient length for the jobs; in deterministic mode always the maximum length. */
   private cacheFor(jobs: readonly Job[]): KvCache {
     const lengths = jobs.map(({ request }) => request.prompt.tokenIds.length + request.maxTokens);
     const { deterministic, maxSequence } = this.options;
@@ -206,14 +207,14 @@ export class Lane {
     return maxLength <= cache.shape.maxLength ? cache : cache.grown(maxLength, this.rows.length);
   }
 
-  /** Makes each row long enough for so many tokens; in deterministic mode always as long as it may become. */
+  /** Grows each row for this many tokens; in deterministic mode always to the maximum length. */
   private ensureCapacity(cache: KvCache, tokens: number): void {
     cache.ensureCapacity(this.options.deterministic ? cache.shape.maxLength : tokens, this.rows.length);
   }
 
   /**
-   * The next requests to read in one pass: different prompts of similar length, in the order they came; one at a time in
-   * deterministic mode.
+   * The next requests to prefill in one pass: different prompts of similar length, in order of arrival; one at a time
+   * in deterministic mode.
    */
   private takeTogether(): Reading[] {
     const freeRows = this.options.deterministic ? 1 : this.options.maxRows - this.rows.length;
@@ -243,21 +244,21 @@ export class Lane {
   }
 
   /**
-   * Prompts whose states are to be kept are read up to there first, all together. One that another one of them is the same as goes on
-   * from there once that has been read.
+   * Prompts with storable states are first prefilled up to that point, all together. A duplicate of one of them
+   * continues from there in a later pass.
    */
   private goesTogether(reading: Reading, readings: readonly Reading[], isTaken: boolean): boolean {
     const isNew = this.keptAt(reading.job) > reading.cached;
     return readings.every(({ job, cached }) => this.keptAt(job) > cached === isNew) && !(isTaken && isNew);
   }
 
-  /** Up to where the states of a prompt are kept: 0 where it has none. */
+  /** Number of tokens after which the states of a prompt are stored; 0 without states. */
   private keptAt(job: Job): number {
     const { limitBytes } = this.parts.prefixes;
     return this.model.hasStates && limitBytes > 0 ? stateKeptAt(job, this.options.deterministic) : 0;
   }
 
-  /** What is left to read of a prompt: its last token at least, since the answer begins behind it. */
+  /** The part of a prompt to prefill: at least its last token, because the answer starts after it. */
   private readingOf(job: Job): Reading {
     const { length } = job.prompt.tokenIds;
     if (this.model.hasStates) {
@@ -282,7 +283,7 @@ export class Lane {
     await this.retire(cache);
   }
 
-  /** Reads what is not known of prompts, a long one part by part; and what follows. */
+  /** Prefills the unknown parts of prompts, long ones in several passes; returns the next-token distributions. */
   private async readPrompts(cache: KvCache, readings: readonly Reading[]): Promise<NextTokens> {
     const { model, weights, rows } = this;
     for (const [index, { prefix, cached }] of readings.entries()) {
@@ -317,7 +318,7 @@ export class Lane {
     }
   }
 
-  /** How many tokens of each prompt are read in one pass. */
+  /** Number of tokens of each prompt per pass. */
   private partOf(readings: readonly Reading[]): number {
     if (this.options.deterministic) return DETERMINISTIC_PART;
     const [{ job, cached }] = readings;
@@ -325,7 +326,7 @@ export class Lane {
     return Math.max(SHORT, Math.floor(SCORES / job.prompt.tokenIds.length));
   }
 
-  /** Keeps a prompt for others that begin like it; in deterministic mode its whole parts. */
+  /** Stores a prompt as a prefix for others; in deterministic mode its whole parts only. */
   private async keepPrompt(cache: KvCache, { prompt }: Job, row: number, cached: number): Promise<void> {
     const { length } = prompt.tokenIds;
     if (!this.model.hasStates) {
@@ -338,7 +339,10 @@ export class Lane {
     counts.cachedPromptTokens += cached;
   }
 
-  /** Keeps what ended rows have sampled, for prompts that go on with it. Not in deterministic mode, see `DETERMINISTIC_PART`. */
+  /**
+   * Stores the samples of finished rows for prompts that continue them. Not in deterministic mode, see
+   * `DETERMINISTIC_PART`.
+   */
   private async keepEnded(cache: KvCache): Promise<void> {
     if (this.options.deterministic) return;
     for (const [index, row] of this.rows.entries()) {
@@ -361,7 +365,7 @@ export class Lane {
     await this.retire(cache);
   }
 
-  /** What has no next token, such as in a grammar that no token fits, ends alone. */
+  /** If a row has no possible next token, for example because its grammar allows none, only that row fails. */
   private sample(row: Row, scores: NextTokens, index: number): void {
     try {
       sampleRow(this.model, this.weights, row, scores, index);
@@ -372,7 +376,7 @@ export class Lane {
     }
   }
 
-  /** Frees the slots of rows that nobody waits for. */
+  /** Frees the slots of cancelled rows. */
   private dropCancelled(): void {
     for (let index = this.rows.length - 1; index >= 0; index -= 1) {
       const { isOver, job } = this.rows[index];
@@ -380,7 +384,7 @@ export class Lane {
     }
   }
 
-  /** Moves the last row into the slot of one that is done with. */
+  /** Moves the last row into the slot of a finished one. */
   private removeRow(cache: KvCache, index: number): void {
     const last = this.rows.pop() as Row;
     if (index === this.rows.length) return;
@@ -388,7 +392,7 @@ export class Lane {
     this.rows[index] = last;
   }
 
-  /** Answers the rows that have ended. */
+  /** Resolves the requests of finished rows. */
   private async retire(cache: KvCache): Promise<void> {
     await this.keepEnded(cache);
     for (let index = this.rows.length - 1; index >= 0; index -= 1) {

@@ -8,14 +8,14 @@ afterEach(() => model.stop());
 const words = (first: number, count: number): number[] =>
   Array.from({ length: count }, (_, i) => 10 + ((first + 7 * i) % 150));
 
-/** A prompt that goes on with an answer, another image and other words. */
+/** A prompt, continued by an answer, another image and more text. */
 function nextTurn({ tokenIds, images }: Prompt, answer: readonly number[], turn: number): Prompt {
   const image = model.images[turn % model.images.length];
   const shown = model.showing([image], [...tokenIds, ...answer, ...words(turn, 5)], words(3 * turn, 4));
   return { ...shown, images: asShownTogether([...images, image]) };
 }
 
-/** Episodes that are played at the same time, each turn's prompt holding all turns before it. */
+/** Concurrent episodes in which each turn's prompt contains all previous turns. */
 async function episodes(engine: Engine, turns: number, beginning = words(1, 20)): Promise<Sampled[]> {
   const play = async (episode: number): Promise<Sampled[]> => {
     const played: Sampled[] = [];
@@ -63,7 +63,7 @@ describe.each(['qwen3-vl-a', 'qwen3-5-a'])('prompts of %s that begin like others
     expect(found.caches.usedBytes).toBeGreaterThan(0);
     expect(await counts(plain)).toMatchObject({ prefixHits: 0, caches: { usedBytes: 0 } });
 
-    // Other weights make other keys and values.
+    // Other weights compute other keys and values.
     for (const engine of [sharing, plain]) {
       await train(engine, model.lessons(), { learningRate: 5e-3 });
     }

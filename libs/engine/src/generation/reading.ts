@@ -1,7 +1,7 @@
 import type { Prefix } from '../caches/prefix-cache';
 import type { Job } from './job';
 
-/** A prompt to be read, but for its first `cached` tokens. */
+/** A prompt to prefill after its first `cached` tokens. */
 export interface Reading {
   job: Job;
   prefix: Prefix | undefined;
@@ -9,19 +9,19 @@ export interface Reading {
 }
 
 /**
- * In deterministic mode prompts are read in parts of so many tokens, and only whole parts are kept: what a part becomes depends on
- * nothing but the tokens up to its end.
+ * In deterministic mode, prompts are prefilled in parts of this many tokens and only whole parts are stored: the
+ * result of a part depends only on the tokens up to its end.
  */
 export const DETERMINISTIC_PART = 256;
 
 /**
- * Tokens at the end of a prompt that are not kept where states are remembered, so that other prompts go on before them: the samples of
- * a group, which read the last token again, and next turns, whose templates may write another end of the turn before (such as an
- * empty thought that stands in the newest turn alone).
+ * Tokens at the end of a prompt that stored states exclude, so that other prompts can continue before them: samples
+ * of a group, which repeat the last token, and next turns, whose template may render the end of the previous turn
+ * differently (such as an empty thought that only the newest turn has).
  */
 const STATE_TAIL = 16;
 
-/** Where the states of a prompt are kept, in tokens: 0 where it is too short. */
+/** Number of tokens after which the states of a prompt are stored; 0 if it is too short. */
 export function stateKeptAt({ prompt }: Job, deterministic: boolean): number {
   const { length } = prompt.tokenIds;
   if (!deterministic) return Math.max(0, length - STATE_TAIL);

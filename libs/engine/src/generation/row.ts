@@ -5,42 +5,42 @@ import type { GenerationResult, Job } from './job';
 import { sampleAmong, sampleToken, scoringTemperature, type SampledToken } from './sampling';
 import type { DecodeInput, NextTokens, TokenModel } from './token-model';
 
-/** A sequence in generation: the tokens it has, and where its next one goes. */
+/** A running sequence with its tokens and its next position. */
 export interface Row {
   job: Job;
   tokens: number[];
   logprobs: number[];
   /** Which weights sampled which tokens. */
   spans: WeightsSpan[];
-  /** Keys and values of its cache are those of other weights than the ones it goes on with: they are for nobody else. */
+  /** Its cached keys and values come from several weights, so other rows must not reuse them. */
   isMixed: boolean;
-  /** Its job was rejected: nobody waits for it. */
+  /** Its job was rejected. */
   isOver: boolean;
-  /** What the distribution of each token was cut to; none where it was not. */
+  /** The tokens that each distribution was cut to; empty for whole distributions. */
   kept: Int32Array[];
-  /** Where it is in the job's grammar. */
+  /** Current state in the job's grammar. */
   grammarState: number;
-  /** The token the next pass appends: the last that was sampled, or the prompt's last. */
+  /** The token that the next pass appends: the last sampled one, or the prompt's last. */
   next: number;
-  /** Tokens in the cache: all before `next`. */
+  /** Number of tokens in the cache: all before `next`. */
   cached: number;
   /** Rotary position of `next`. */
   position: number;
 }
 
-/** What is kept of a distribution that is not cut. */
+/** The kept tokens of a whole distribution. */
 const WHOLE = new Int32Array(0);
 
-/** What stands in the place of a row that a pass has no sequence for. */
+/** Fills the rows of a pass that have no sequence. */
 export const IDLE_ROW: DecodeInput = { tokenId: 0, cached: 0, position: 0, temperature: 1 };
 
-/** A row whose prompt has been read. */
+/** A row whose prompt has been prefilled. */
 export function readRow(job: Job): Row {
   const cached = job.request.prompt.tokenIds.length;
   return { job, ...unsampled(job), next: 0, cached, position: job.position };
 }
 
-/** A row whose prompt is in the cache but for the last token, which the next pass appends. */
+/** A row whose prompt is cached except for the last token, which the next pass appends. */
 export function sharedRow(job: Job): Row {
   const { tokenIds } = job.request.prompt;
   const cached = tokenIds.length - 1;
@@ -63,14 +63,14 @@ export function cachedSequence({ job: { prompt }, tokens, cached }: Row): Sequen
   return { tokenIds, images: prompt.images };
 }
 
-/** A row as the next pass takes it. */
+/** A row as input of the next pass. */
 export function decodeInput({ job, next, cached, position }: Row): DecodeInput {
   const temperature = scoringTemperature(job.request.temperature);
   return { tokenId: next, cached, position, temperature, wantsLogits: job.grammar !== undefined };
 }
 
 /**
- * Draws a row's next token from what a pass says of its row `index`.
+ * Samples a row's next token from the pass result at `index`.
  * @param weights those of the pass
  */
 export function sampleRow(
@@ -108,7 +108,7 @@ function extendSpans(spans: WeightsSpan[], { version, digest }: WeightsInfo): vo
   else spans.push({ version, digest, tokens: 1 });
 }
 
-/** What a row has sampled, and with which weights. */
+/** The tokens that a row has sampled, with their weights. */
 export function sampledBy({ tokens, logprobs, kept, spans }: Row): Omit<GenerationResult, 'stopReason'> {
   const [{ version, digest }] = spans;
   const isCut = kept.some(({ length }) => length > 0);
@@ -122,7 +122,7 @@ export function sampledBy({ tokens, logprobs, kept, spans }: Row): Omit<Generati
   };
 }
 
-/** Why a row has ended; undefined for one that goes on. */
+/** Why a row has ended; undefined if it continues. */
 export function stopReason({ job, tokens, cached }: Row, maxSequence: number): 'stop' | 'length' | undefined {
   if (job.stops.has(tokens[tokens.length - 1])) return 'stop';
   const full = cached + 1 >= maxSequence;

@@ -50,7 +50,7 @@ describe('sampling', () => {
     'gives the log-probabilities the trainer computes, with %s, before and after a step',
     async (_name, description) => {
       const engine = await model.start({ models: [description] });
-      // More requests than rows, with none to three images, at several temperatures.
+      // More requests than rows, with zero to three images, at several temperatures.
       const sampleAll = (): Promise<Sampled[]> =>
         Promise.all(
           [0, 1, 2, 3, 4, 5, 6].map((index) => {
@@ -90,7 +90,7 @@ describe('sampling', () => {
     for (const seed of seeds) alone.push(await one(seed));
     expect((await engine.info()).sharedPrompts).toBe(0);
     const group = seeds.map((seed) => one(seed, 4 + (seed % 5)));
-    // Others in between, one with the same words and another picture of the same size.
+    // Other requests in between, one with the same text and a different picture of the same size.
     const like = own.sample(engine, own.showing([negative, second], [10, 17, 24], [5]), {
       seed: 1,
       maxTokens: 8,
@@ -139,7 +139,7 @@ describe('sampling', () => {
       await engine.moveSamples({ from: 'begin', to });
       return sampling;
     };
-    // Keys and values of the tokens before stay, so that weights of the same numbers change nothing.
+    // Keys and values of earlier tokens stay, so switching to equal weights changes nothing.
     expect(await moved('same')).toEqual(alone);
     const { spans = [], tokens, logprobs } = await moved('next');
     expect(spans.map((span) => span.digest)).toEqual([alone.digest, digest]);
@@ -165,7 +165,7 @@ describe('sampling', () => {
   it('gives up what nobody waits for any more', async () => {
     const engine = await model.start({ maxSequence: 4000, maxRows: 1 });
     const caller = new AbortController();
-    // No token ends it before.
+    // No token ends it earlier.
     const endless = { maxTokens: 3900, grammar: 'a{1000}', signal: caller.signal };
     const answers = [1, 2].map((index) =>
       sample(engine, index, endless).catch((error: Error) => error.message),

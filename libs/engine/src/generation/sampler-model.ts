@@ -31,7 +31,7 @@ export interface SamplerModelOptions {
   capacity: number;
 }
 
-/** From so many rows on there is work for a second thread in most operations, and threads wait for each other awake. */
+/** From this many rows on, most operations benefit from a second thread and from spinning. */
 const MANY_ROWS = 32;
 
 interface SamplerSession {
@@ -48,7 +48,10 @@ export interface SamplerTimes {
   visionMs: number;
 }
 
-/** The decoder with its cache: sessions that read prompts, with and without images, and one that adds a token per row. */
+/**
+ * The decoder with its cache: sessions that prefill prompts with and without images, and a session that appends one
+ * token per row.
+ */
 export class SamplerModel implements TokenModel {
   readonly times: SamplerTimes = { decodeMs: 0, decodeIterations: 0, prefillMs: 0, visionMs: 0 };
 
@@ -59,7 +62,7 @@ export class SamplerModel implements TokenModel {
     private readonly options: SamplerModelOptions,
     private readonly tokens: SamplerSession,
     private readonly caches: readonly KvNames[],
-    /** where caches lie in the memory of a device */
+    /** for caches in device memory */
     private readonly onDevice: KvSessions | undefined,
   ) {}
 
@@ -175,7 +178,7 @@ export class SamplerModel implements TokenModel {
     await (await this.manyTokens)?.session.release();
   }
 
-  /** Sessions for prompts are made when the first of their kind comes. */
+  /** Creates prefill sessions on first use. */
   private promptSession(images: boolean, longest: number, continues: boolean): Promise<SamplerSession> {
     const pass = continues ? 'continuation' : 'prompt';
     const attention = continues ? 'whole' : attentionFor(longest);
@@ -184,13 +187,13 @@ export class SamplerModel implements TokenModel {
     );
   }
 
-  /** The images of a prompt that have places among the tokens to read. */
+  /** The images with placeholders among the tokens to prefill. */
   private imagesRead({ prompt, cached, until }: PrefillInput): ProcessedImage[] {
     const places = placesOf(prompt, this.imageTokenId);
     return prompt.images.filter((_, index) => places[index].end > cached && places[index].start < until);
   }
 
-  /** Few engines ever have so many rows: their session is made when they do. */
+  /** Few engines ever have this many rows, so this session is created on demand. */
   private manyTokensSession(): Promise<SamplerSession> {
     const session = { ...this.options.session, ...SPIN_BRIEFLY };
     const options = { ...this.options, session };
@@ -201,7 +204,7 @@ export class SamplerModel implements TokenModel {
     return this.manyTokens;
   }
 
-  /** Puts the features of the distinct images below each other, from which row on each by its key. */
+  /** Stacks the features of the distinct images and returns each image's first row by its key. */
   private place(
     images: readonly ProcessedImage[],
     encoded: readonly ImageFeatures[],
@@ -224,7 +227,7 @@ export class SamplerModel implements TokenModel {
   }
 }
 
-/** What is wanted of a pass: it leaves the session as a copy. */
+/** Requested results of a pass: each one is copied out of the session. */
 function fetchesOf(rows: readonly { wantsLogits?: boolean }[]): Record<string, null> {
   const wantsLogits = rows.some((row) => row.wantsLogits === true);
   return { probabilities: null, ...(wantsLogits ? { logits: null } : {}) };

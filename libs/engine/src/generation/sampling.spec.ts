@@ -54,7 +54,7 @@ describe('sampling', () => {
     });
     const nucleus = sampleToken(probabilities(), { temperature: 1, topP: 0.6 }, 0.99);
     expect(nucleus).toEqual({ token: 2, logprob: 0, kept: Int32Array.of(2) });
-    // A share of the likeliest three, in which the third is not needed.
+    // The top-p share of the top three does not need the third.
     const both = sampleToken(probabilities(), { temperature: 1, topP: 0.8, topK: 3 }, 0.99);
     expect(both.kept).toEqual(Int32Array.of(1, 2));
     const without = sampleToken(probabilities(), { temperature: 1, topP: 1, topK: 2 }, 0.99, [2]);
@@ -126,7 +126,7 @@ describe('the counter-based generator', () => {
         bins[Math.floor(value * 10)] += 1;
       }
     }
-    // 10,000 draws, 1,000 ± 30 a bin
+    // 10,000 draws, 1,000 ± 30 per bin
     for (const count of bins) expect(Math.abs(count - 1000)).toBeLessThan(130);
   });
 });

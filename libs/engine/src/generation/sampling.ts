@@ -4,38 +4,42 @@ import { EngineError } from '../errors';
 export interface SamplingOptions {
   /** 0 = greedy. */
   temperature: number;
-  /** Smallest set of likeliest tokens with at least this probability is sampled from; 1 = all. */
+  /**
+   * Nucleus sampling threshold: samples from the smallest set of most likely tokens with at least this probability; 1
+   * = all.
+   */
   topP: number;
-  /** So many of the likeliest tokens are sampled from; 0 or nothing: all. Comes before `topP`. */
+  /** Samples from the k most likely tokens; 0 or undefined: all. Applied before `topP`. */
   topK?: number;
 }
 
 export interface SampledToken {
   token: number;
   /**
-   * log-probability under softmax(logits / temperature), over what was kept where the distribution was cut; for greedy decoding the
-   * temperature counts as 1.
+   * Log-probability under softmax(logits / temperature), renormalized over the kept tokens if the distribution was
+   * cut. Greedy decoding uses temperature 1.
    */
   logprob: number;
-  /** The tokens it was drawn from, rising; none where the distribution was not cut. */
+  /** The tokens it was drawn from, ascending; undefined if the distribution was not cut. */
   kept?: Int32Array;
 }
 
-/** The temperature probabilities are taken at: greedy decoding reports those of the model itself. */
+/** The temperature of reported probabilities: greedy decoding reports those of the model itself. */
 export function scoringTemperature(temperature: number): number {
   return temperature > 0 ? temperature : 1;
 }
 
-/** The least a probability can be in single precision without being 0. */
+/** The smallest positive single-precision number. */
 const LEAST = 2 ** -149;
 
 /**
- * Draws a token from softmax(logits / temperature), leaving out forbidden ones (`probabilities_V` is set to 0 where they
- * stand). Where `topP` or `topK` cut the distribution, the log-probability is that of what is kept; else that of the whole
- * distribution, before what is forbidden was left out. The trainer computes the same.
+ * Draws a token from softmax(logits / temperature), excluding forbidden ones (sets their entries of `probabilities_V`
+ * to 0).
+ * If `topP` or `topK` cut the distribution, the log-probability is relative to the kept tokens; else to the whole
+ * distribution before the exclusion. The trainer computes the same.
  * @param probabilities_V softmax(logits / scoringTemperature(temperature))
  * @param uniform number in [0, 1)
- * @throws EngineError `request` where probabilities are no numbers
+ * @throws EngineError `request` if probabilities are NaN
  */
 export function sampleToken(
   probabilities_V: Float32Array,
@@ -57,8 +61,8 @@ export function sampleToken(
 }
 
 /**
- * The same among some tokens alone, which is what a grammar leaves: log-probabilities are those of softmax over these.
- * @param logits_V before the temperature
+ * Draws among the given tokens only, which a grammar allows: log-probabilities are those of softmax over these.
+ * @param logits_V before division by the temperature
  */
 export function sampleAmong(
   logits_V: Float32Array,
@@ -67,7 +71,7 @@ export function sampleAmong(
   uniform: number,
 ): SampledToken {
   const temperature = scoringTemperature(options.temperature);
-  // Relative to the likeliest of them: all of them may be too unlikely among all tokens for a probability.
+  // Relative to the most likely allowed token: all of them may underflow among all tokens.
   let most = -Infinity;
   for (let index = 0; index < allowed.length; index += 1) most = Math.max(most, logits_V[allowed[index]]);
   const weights = Float64Array.from(allowed, (token) => Math.exp((logits_V[token] - most) / temperature));
@@ -75,14 +79,14 @@ export function sampleAmong(
   return drawFromCut({ weights, total, ids: allowed }, options, uniform);
 }
 
-/** Weights of tokens whose sum is `total`: of all tokens, or of `ids`. */
+/** Weights of tokens with sum `total`: of all tokens, or of `ids`. */
 interface Weighted {
   weights: ArrayLike<number>;
   total: number;
   ids?: ArrayLike<number>;
 }
 
-/** Draws from the likeliest tokens, as many as the options leave and {@link MAX_KEPT_TOKENS} at most. */
+/** Draws from the most likely tokens that the options keep, at most {@link MAX_KEPT_TOKENS}. */
 function drawFromCut(
   weighted: Weighted,
   { temperature, topP, topK = 0 }: SamplingOptions,
@@ -90,7 +94,7 @@ function drawFromCut(
 ): SampledToken {
   const { weights, total, ids } = weighted;
   const most = Math.min(topK > 0 ? topK : MAX_KEPT_TOKENS, MAX_KEPT_TOKENS);
-  // Tokens up to this likely may all be left out: together they have at most the share that is cut. Few remain to be sorted.
+  // Tokens up to this weight sum to at most the cut share and can all be excluded, which leaves few tokens to sort.
   const negligible = topK > 0 ? 0 : ((1 - topP) * total) / weights.length;
   const order = likeliest(weights, most, negligible);
   const mass = topP * (topK > 0 ? order.reduce((sum, each) => sum + weights[each], 0) : total);
@@ -110,7 +114,7 @@ function drawFromCut(
   return { token: tokenOf(drawn), logprob, kept: Int32Array.from(left, tokenOf).sort() };
 }
 
-/** Places of the largest weights above a floor, falling; equal ones in their order. */
+/** Indices of the largest weights above a floor, descending; ties keep their order. */
 function likeliest(weights: ArrayLike<number>, most: number, floor: number): number[] {
   const found: number[] = [];
   for (let place = 0; place < weights.length; place += 1) {
@@ -129,7 +133,7 @@ function likeliest(weights: ArrayLike<number>, most: number, floor: number): num
   return found;
 }
 
-/** The probability, unless there is none. */
+/** The probability; throws if it is not a number. */
 function finite(probability: number | undefined): number {
   if (probability !== undefined && probability >= 0) return probability;
   throw new EngineError('request', 'the model gives no probabilities, but NaN: its weights are not finite');
@@ -141,7 +145,10 @@ function argMax(values: Float32Array): number {
   return best;
 }
 
-/** The token in whose slice of the summed probabilities `target` lies; the last possible one if rounding leaves none. */
+/**
+ * The token whose slice of the cumulative probabilities contains `target`; the last possible one if rounding leaves
+ * none.
+ */
 function draw(probabilities: Float32Array, target: number): number {
   let passed = 0;
   for (let token = 0; token < probabilities.length; token += 1) {

@@ -5,13 +5,13 @@ let model: TestModel;
 beforeAll(async () => (model = await TestModel.of('qwen3-5-a', ['0.png', '1.png', '2.png'])));
 afterEach(() => model.stop());
 
-/** A prompt of some length with an image in its middle. */
+/** A prompt of the given length with an image in its middle. */
 function prompt(length: number, first = 1): Prompt {
   const words = Array.from({ length }, (_, i) => 10 + ((first + 7 * i) % 150));
   return model.showing([model.images[first % 3]], words.slice(0, length / 2), words.slice(length / 2));
 }
 
-/** Samples of each prompt, all asked for at once; answers of different lengths. */
+/** Samples of each prompt, all requested at once, with answers of different lengths. */
 function groups(engine: Engine, prompts: readonly Prompt[], size: number): Promise<Sampled[]> {
   return Promise.all(
     prompts.flatMap((each, group) =>
@@ -69,7 +69,7 @@ describe('rows that remember states', () => {
     const sampled: Sampled[] = [];
     for (const each of [first, ...others, first]) sampled.push(await model.sample(engine, each));
     expect(await model.disagreement(engine, sampled)).toBeLessThan(1e-4);
-    // Those that differ within the last tokens, and the first one again.
+    // Prompts that differ within the last tokens, and the first one again.
     expect((await counts(engine)).prefixHits).toBe(3);
   });
 });

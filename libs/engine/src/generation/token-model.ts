@@ -3,11 +3,11 @@ import type { KvCache } from '../kv-cache/kv-cache';
 import type { ResolvedInput } from '../training/data';
 import type { WeightSet } from '../weights/weight-set';
 
-/** What a pass says of the tokens that follow its rows, [rows, vocab]. */
+/** Next-token results of a pass, [rows, vocab]. */
 export interface NextTokens {
   /** softmax(logits / temperature) */
   probabilities: Float32Array;
-  /** Where a row asked for them. */
+  /** Present if a row requested them. */
   logits?: Float32Array;
 }
 
@@ -16,46 +16,49 @@ export interface DecodeInput {
   tokenId: number;
   cached: number;
   position: number;
-  /** What the logits are divided by. */
+  /** Divisor of the logits. */
   temperature: number;
-  /** Whether the logits are wanted, too. */
+  /** Whether to return the logits, too. */
   wantsLogits?: boolean;
 }
 
-/** A prompt to read, and the temperature of the token that follows it. */
+/** A prompt to prefill, and the temperature of the token that follows it. */
 export interface PrefillInput {
   prompt: ResolvedInput;
   temperature: number;
-  /** Tokens that are in the cache already, and not read. */
+  /** Number of leading tokens that are already cached. */
   cached: number;
-  /** Tokens to read up to. */
+  /** Number of tokens to prefill up to. */
   until: number;
-  /** Whether the logits are wanted, too. */
+  /** Whether to return the logits, too. */
   wantsLogits?: boolean;
 }
 
-/** What generation needs of a model; all of it works on the rows of one cache. */
+/** A model as generation uses it; all methods work on the rows of one cache. */
 export interface TokenModel {
   readonly vocabSize: number;
   readonly imageTokenId: number;
   readonly stopTokenIds: ReadonlySet<number>;
-  /** Tokens that stand for something no response can hold, such as image placeholders. */
+  /** Tokens that no response may contain, such as image placeholders. */
   readonly forbiddenTokenIds: readonly number[];
-  /** Whether rows remember states besides keys and values: what was read of a prompt then goes on behind its end alone. */
+  /**
+   * Whether rows have recurrent states besides keys and values: then a prefilled prompt can only be continued at its
+   * end.
+   */
   readonly hasStates: boolean;
-  /** @param maxLength tokens each row has memory for */
+  /** @param maxLength tokens that each row has memory for */
   newCache(maxLength: number): KvCache;
-  /** The rotary position of the first token after a prompt. Throws where placeholders and images do not match. */
+  /** Rotary position of the first token after a prompt. Throws if placeholders and images do not match. */
   nextPosition(prompt: ResolvedInput): number;
-  /** Reads prompts, or parts of them, into rows from `firstRow` on; and what follows each. */
+  /** Prefills prompts, or parts of them, into rows from `firstRow` on; returns the distributions that follow. */
   prefill(
     weights: WeightSet,
     cache: KvCache,
     firstRow: number,
     prompts: readonly PrefillInput[],
   ): Promise<NextTokens>;
-  /** Appends one token to each of the first rows; what follows. */
+  /** Appends one token to each of the first rows; returns the distributions that follow. */
   decode(weights: WeightSet, cache: KvCache, rows: readonly DecodeInput[]): Promise<NextTokens>;
-  /** A grammar of answers. Throws an `EngineError` of category `request` where it cannot be read. */
+  /** Compiles a grammar for answers. Throws an `EngineError` of category `request` for an invalid pattern. */
   grammar(pattern: string): TokenGrammar;
 }

@@ -1,26 +1,29 @@
 import { EngineError } from '../errors';
 import type { ByteRange, Pattern } from './pattern';
 
-/** The state nothing leads out of. */
+/** The state without transitions. */
 export const DEAD = -1;
 const UNKNOWN = -2;
-/** Places in a pattern, repeats written out. */
+/** Maximum number of places in a pattern, with repeats expanded. */
 const MAX_PLACES = 50_000;
-/** Places that a state is in at once: each costs time with every byte of every token. The project's own grammars have a two hundred at most. */
+/**
+ * Maximum number of simultaneous places of a state: each costs time for every byte of every token. The project's own
+ * grammars have two hundred at most.
+ */
 const MAX_STATE_PLACES = 1_000;
-/** States that are made. Each takes a kilobyte. */
+/** Maximum number of states; each takes a kilobyte. */
 const MAX_STATES = 50_000;
 
 interface Place {
-  /** Where a byte leads. */
+  /** Transitions by byte. */
   steps: { ranges: readonly ByteRange[]; to: number }[];
-  /** Where nothing leads. */
+  /** Transitions without input (epsilon). */
   free: number[];
 }
 
 /**
- * Which bytes a pattern lets follow, as a deterministic automaton whose states are made when they are first reached (Thompson's
- * construction and the sets of places it can be in at once). From every state but {@link DEAD} the end can be reached.
+ * The bytes that a pattern allows next, as a deterministic automaton whose states are created on first use
+ * (Thompson's construction with the subset construction). The end is reachable from every state but {@link DEAD}.
  */
 export class Automaton {
   readonly start: number;
@@ -39,7 +42,7 @@ export class Automaton {
     return this.states[state].places.includes(this.end);
   }
 
-  /** The state behind a byte. */
+  /** The state after a byte. */
   next(state: number, byte: number): number {
     const { places, next } = this.states[state];
     if (next[byte] === UNKNOWN) {
@@ -53,7 +56,7 @@ export class Automaton {
     return next[byte];
   }
 
-  /** The state that holds places, and all that lead on from them by nothing. */
+  /** The state for these places and all that epsilon transitions reach from them. */
   private stateOf(reached: readonly number[]): number {
     const all = new Set<number>();
     const left = [...reached];
@@ -93,7 +96,7 @@ export class Automaton {
     return this.places.length - 1;
   }
 
-  /** The place from which a pattern leads to another. */
+  /** Builds the pattern before place `to`; returns its start place. */
   private build(pattern: Pattern, to: number): number {
     switch (pattern.type) {
       case 'bytes': {

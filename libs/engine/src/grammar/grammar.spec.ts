@@ -70,7 +70,7 @@ describe('a grammar of tokens', () => {
   const stop = bytes.length - 1;
   const tokens = new TokenBytes(bytes);
 
-  /** What may follow tokens, as texts. */
+  /** The tokens that may follow, as texts. */
   function after(pattern: string, before: number[]): (string | number)[] {
     const grammar = new TokenGrammar(pattern, tokens);
     const state = before.reduce((at, token) => grammar.after(at, token), grammar.start);
@@ -112,7 +112,7 @@ describe('a grammar that is made to take long', () => {
   );
 
   it('is refused once it has too many states', () => {
-    // Whether one of the last 20 characters was an a: two to the power of 20 states.
+    // Requires one of the last 20 characters to be an a: two to the power of 20 states.
     const automaton = new Automaton(readPattern('[ab]*a[ab]{20}'));
     const walk = () => {
       let seed = 1;

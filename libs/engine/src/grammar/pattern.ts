@@ -1,6 +1,6 @@
 import { EngineError } from '../errors';
 
-/** What a pattern is made of, over bytes of UTF-8. */
+/** The parts of a pattern, over bytes of UTF-8. */
 export type Pattern =
   | { type: 'bytes'; ranges: readonly ByteRange[] }
   | { type: 'sequence'; parts: readonly Pattern[] }
@@ -61,9 +61,11 @@ const BEYOND_ASCII: Pattern = choice(
 );
 
 /**
- * Reads a regular expression: characters, `\` before one that means something, `\n`, `\r`, `\t`, `\xHH`, classes of ASCII characters
- * (`[a-z]`; `[^"]` has all that is not ASCII, too), groups (also `(?:…)`), `|`, `?`, `*`, `+`, `{m}`, `{m,}`, `{m,n}`.
- * @throws EngineError `request` that says where it cannot be read
+ * Parses a regular expression: characters, `\` before a special one, `\n`, `\r`, `\t`, `\xHH`, classes of ASCII
+ * characters
+ * (`[a-z]`; `[^"]` includes all non-ASCII characters), groups (also `(?:…)`), `|`, `?`, `*`, `+`, `{m}`, `{m,}`,
+ * `{m,n}`.
+ * @throws EngineError `request` with the position of the error
  */
 export function readPattern(text: string): Pattern {
   const reader = new Reader(text);

@@ -3,12 +3,12 @@ import { EngineError } from '../errors';
 import { Automaton, DEAD } from './automaton';
 import { readPattern } from './pattern';
 
-/** Tokens by the bytes they stand for, sorted, so that those that begin alike follow one another. */
+/** Tokens sorted by the bytes that they stand for, so that tokens with a common prefix are adjacent. */
 export class TokenBytes {
   readonly sorted: readonly { id: number; bytes: Uint8Array; common: number }[];
   private readonly byId: readonly (Uint8Array | undefined)[];
 
-  /** @param bytes of each token; none for those that stand for no text */
+  /** @param bytes of each token; undefined for tokens without text */
   constructor(bytes: readonly (Uint8Array | undefined)[]) {
     this.byId = bytes;
     const all = bytes.flatMap((each, id) =>
@@ -28,10 +28,10 @@ export class TokenBytes {
   }
 }
 
-/** Of the tokens that may follow, remembered for the states of one grammar: a list of a whole vocabulary has half a megabyte. */
+/** Memory for the allowed tokens of one grammar's states: a list of a whole vocabulary takes half a megabyte. */
 const MAX_ALLOWED_BYTES = 2 ** 25;
 
-/** A grammar of answers as tokens see it: which of them may follow, by state. */
+/** A grammar over tokens: the tokens allowed next, by state. */
 export class TokenGrammar {
   private readonly automaton: Automaton;
   private readonly allowed = new LRUCache<number, Int32Array>({
@@ -52,8 +52,8 @@ export class TokenGrammar {
   }
 
   /**
-   * Tokens that may follow in a state, rising: those of text, and where the answer may be over those that end it.
-   * @throws EngineError `request` where there is none
+   * The tokens allowed in a state, ascending: text tokens and, where the answer may end, stop tokens.
+   * @throws EngineError `request` if there are none
    */
   next(state: number, stops: Iterable<number>): Int32Array {
     const text = this.textAt(state);
@@ -67,7 +67,7 @@ export class TokenGrammar {
     return ends.length === 0 ? text : Int32Array.from(new Set([...text, ...ends])).sort();
   }
 
-  /** The state behind a token. A token that ends the answer leads nowhere. */
+  /** The state after a token. A stop token leads nowhere. */
   after(state: number, token: number): number {
     let reached = state;
     for (const byte of this.tokens.of(token) ?? []) {
@@ -86,7 +86,7 @@ export class TokenGrammar {
     return found;
   }
 
-  /** Walks over all tokens, going on from what a token has in common with the one before. */
+  /** Visits all tokens, resuming each from its common prefix with the previous one. */
   private findText(state: number): Int32Array {
     const found: number[] = [];
     const path = [state];
@@ -111,15 +111,15 @@ export class TokenGrammar {
 
 const MAX_GRAMMARS = 32;
 
-/** Grammars by their text: made once, as long as they are used. */
+/** Grammars by their pattern, compiled once while in use. */
 export class TokenGrammars {
   private readonly made = new LRUCache<string, TokenGrammar>({ max: MAX_GRAMMARS });
   private tokens: TokenBytes | undefined;
 
-  /** @param bytes of each token of the model, asked for when the first grammar comes */
+  /** @param bytes of each token of the model, requested with the first grammar */
   constructor(private readonly bytes: () => readonly (Uint8Array | undefined)[]) {}
 
-  /** Throws an `EngineError` of category `request` where it cannot be read. */
+  /** Throws an `EngineError` of category `request` for an invalid pattern. */
   get(pattern: string): TokenGrammar {
     let grammar = this.made.get(pattern);
     if (grammar === undefined) {

@@ -1,10 +1,10 @@
 import type { ImageProcessor, ProcessedImage } from '@ui-rl/models';
 import { EngineError } from '../errors';
 
-/** A screenshot's bytes by hash; null where nobody has them any more. */
+/** A screenshot's bytes by hash; null if they are no longer available. */
 export type FetchImage = (sha256: string) => Promise<Uint8Array | null>;
 
-/** Images as the model takes them, by hash: from the processor's memory, or fetched and processed again. */
+/** Processed images by hash: from the processor's memory, or fetched and processed again. */
 export class ImageStore {
   private readonly inFlight = new Map<string, Promise<ProcessedImage>>();
 
@@ -13,7 +13,10 @@ export class ImageStore {
     private readonly fetchImage: FetchImage,
   ) {}
 
-  /** Throws an `EngineError` of category `request` where nobody has the image, or it is none; and what fetching it throws. */
+  /**
+   * Throws an `EngineError` of category `request` if the image is unavailable or invalid; rethrows errors of the
+   * fetch.
+   */
   async get(sha256: string): Promise<ProcessedImage> {
     const known = this.processor.known(sha256) ?? this.inFlight.get(sha256);
     if (known !== undefined) return known;

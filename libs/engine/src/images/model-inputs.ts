@@ -6,14 +6,17 @@ import type { ImageStore } from './image-store';
 
 type ImageChunk = Extract<ModelInputChunk, { type: 'image' }>;
 
-/** Model inputs with tokens in the places of their images, and the images themselves. */
+/** Expands model inputs to tokens with image placeholders, and loads the images. */
 export class ModelInputs {
   constructor(
     private readonly images: ImageStore,
     private readonly imageTokenId: number,
   ) {}
 
-  /** Throws an `EngineError` of category `request` where an image takes other places than the input gives it. */
+  /**
+   * Throws an `EngineError` of category `request` if an image needs another number of placeholders than the input
+   * has.
+   */
   async resolve({ chunks }: ModelInput): Promise<ResolvedInput> {
     const imageChunks = chunks.filter((chunk) => chunk.type === 'image');
     const images = await this.imagesOf(imageChunks);
@@ -29,7 +32,7 @@ export class ModelInputs {
     return { tokenIds, images };
   }
 
-  /** An image whose features stand in several places (tiles with marks between them) has a chunk for each. */
+  /** An image whose features are split (tiles with markers between them) has one chunk per part. */
   private async imagesOf(chunks: readonly ImageChunk[]): Promise<ProcessedImage[]> {
     const hashes = [...new Set(chunks.map(({ sha256 }) => sha256))];
     const found = await Promise.all(hashes.map((sha256) => this.images.get(sha256)));
@@ -53,7 +56,7 @@ export class ModelInputs {
   }
 }
 
-/** The image as it is sent to the worker: some models show one alone otherwise than several. */
+/** The image as the worker needs it: some models process a single image differently from several. */
 function formOf(image: ProcessedImage, isAlone: boolean): ProcessedImage {
   const { amongOthers, ...alone } = image;
   return isAlone ? alone : (amongOthers ?? alone);

@@ -3,7 +3,7 @@ import type { Feeds } from '../feeds';
 import { capacityFor, type KvCache, type KvCacheShape, type KvNames, type KvSegment } from './kv-cache';
 import type { HeldRows, KvSessions } from './kv-sessions';
 
-/** Tokens in the memory of a device, tensors [1, kvHeads, tokens, headDim]. */
+/** Tokens in device memory, tensors [1, kvHeads, tokens, headDim]. */
 class DeviceSegment implements KvSegment {
   readonly continuesAnywhere = true;
   readonly bytes: number;
@@ -27,16 +27,16 @@ class DeviceSegment implements KvSegment {
 }
 
 /**
- * A cache in the memory of a device: keys and values do not cross the host. Where rows lie is only noted down while they are moved
- * and copied; the next pass that reads them brings all into order at once.
+ * A cache in device memory: keys and values never cross to the host. Moves and copies of rows are only recorded; the
+ * next pass that reads them performs all at once.
  */
 export class DeviceKvCache implements KvCache {
   readonly continuesAnywhere = true;
   private held: HeldRows | undefined;
-  /** Which of the held rows each row is. */
+  /** Which held row each row refers to. */
   private order: number[] = [];
   private allocated = 0;
-  /** Copies of some of the rows that a pass reads, until the cache is changed. */
+  /** Copies of some of the rows for a pass, valid until the cache changes. */
   private viewed: Feeds = {};
 
   constructor(
@@ -109,7 +109,7 @@ export class DeviceKvCache implements KvCache {
   async copyIn(segment: KvSegment, tokens: number, row: number, position: number): Promise<void> {
     const added = this.asAdded((segment as DeviceSegment).tensors);
     if (this.held === undefined) {
-      // What pads the rows that begin is written over by what they are to hold.
+      // Later tokens of the new rows overwrite the padding.
       this.hold(await this.sessions.begin(added, this.allocated));
     }
     const before = await this.inOrder(Math.max(row + 1, this.held?.rows ?? 0));
@@ -141,7 +141,7 @@ export class DeviceKvCache implements KvCache {
     this.order = [];
   }
 
-  /** The first `count` rows one below the other; rows that nothing was written to hold what another one does. */
+  /** The first `count` rows in order; rows that were never written hold copies of another one. */
   private async inOrder(count: number): Promise<HeldRows> {
     const { held } = this;
     if (held === undefined) throw new Error('the cache holds no rows');
@@ -158,7 +158,7 @@ export class DeviceKvCache implements KvCache {
     return rows;
   }
 
-  /** Held tensors under the names of what a pass adds. */
+  /** Held tensors under the names of a pass's additions. */
   private asAdded(tensors: Feeds): Feeds {
     return Object.fromEntries(this.names.map(({ past, added }) => [added, tensors[past]]));
   }

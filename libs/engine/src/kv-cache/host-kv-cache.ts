@@ -2,7 +2,7 @@ import { tensor, type Tensor } from '@ui-rl/graph';
 import type { Feeds } from '../feeds';
 import { capacityFor, type KvCache, type KvCacheShape, type KvNames, type KvSegment } from './kv-cache';
 
-/** Where the tokens of a row of a pass go: so many, from this position of the cache's row on. */
+/** Target of a row's tokens in a pass: how many, and the first position in the cache's row. */
 interface KvSpan {
   tokens: number;
   position: number;
@@ -20,16 +20,16 @@ class HostSegment implements KvSegment {
     this.bytes = parts.reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
-  // Left to the garbage collector.
+  // The garbage collector frees it.
   retain(): void {}
   release(): void {}
 }
 
 /**
- * A cache on the host, one buffer per layer and kind. Rows lie one after the other, so that any range of rows is a tensor over
- * the same memory. Every pass reads the whole capacity, most of the memory traffic of many rows: it is no larger than the
- * longest row needs, and grows in place up to its maximum length.
- * Sessions only read the cache: the Node binding copies every result, so a pass gives what it adds and that is written here.
+ * A cache on the host with one buffer per layer and kind. Rows are contiguous, so that any range of rows is a tensor
+ * over the same memory. Every pass reads the whole capacity, which is most of the memory traffic with many rows. The
+ * capacity is therefore no larger than the longest row needs, and grows in place up to the maximum length. Sessions
+ * only read the cache: the Node binding copies every result, so a pass returns the additions, which are written here.
  */
 export class HostKvCache implements KvCache {
   readonly continuesAnywhere = true;
@@ -55,7 +55,7 @@ export class HostKvCache implements KvCache {
     if (capacity <= this.allocated) return;
     const [from, to] = [this.allocated * headDim, capacity * headDim];
     for (const { data } of this.buffers) {
-      // From behind: what is in the way has been moved already.
+      // Backwards, so that nothing is overwritten before it has moved.
       for (let head = rows * kvHeads - 1; head > 0; head -= 1) {
         data.copyWithin(head * to, head * from, (head + 1) * from);
       }
@@ -181,13 +181,13 @@ export class HostKvCache implements KvCache {
     return this.shape.kvHeads * this.allocated * this.shape.headDim;
   }
 
-  /** Where a token of a row begins in a buffer. */
+  /** Offset of a token of a row in a buffer. */
   private placeOf(row: number, head: number, token: number): number {
     return ((row * this.shape.kvHeads + head) * this.allocated + token) * this.shape.headDim;
   }
 }
 
-/** Few numbers are copied faster one by one than through a view. */
+/** For few numbers, a loop is faster than a view. */
 function copy(source: Float32Array, from: number, target: Float32Array, to: number, count: number): void {
   if (count > 256) {
     target.set(source.subarray(from, from + count), to);

@@ -11,7 +11,7 @@ describe('the key/value cache on the host', () => {
   it('takes over what a pass adds, moves rows and grows', async () => {
     const cache = new HostKvCache(shape, names);
     cache.ensureCapacity(4, 0);
-    // One row of the pass, 2 heads, 3 tokens of which the last is padding; then one token more.
+    // One row of the pass, 2 heads, 3 tokens of which the last is padding; then one more token.
     const prompt = tensor('float32', [1, 2, 3, 4, -1, -1, 5, 6, 7, 8, -1, -1], [1, 2, 3, 2]);
     await cache.append({ new: prompt }, [2], 2);
     cache.copyRow(2, 0, 2);

@@ -3,27 +3,30 @@ import type { Feeds } from '../feeds';
 import { memoize } from '../memoize';
 import type { KvCacheShape, KvNames } from './kv-cache';
 
-/** Rows on a device: tensors [rows, kvHeads, capacity, headDim] by the names under which sessions read them. */
+/** Rows on a device: tensors [rows, kvHeads, capacity, headDim] by the names of session inputs. */
 export interface HeldRows {
   tensors: Feeds;
   rows: number;
   capacity: number;
 }
 
-/** Where tokens of one row of a pass go: so many, into this row from this position on. */
+/** Target of one pass row's tokens: how many, the row, and the first position. */
 export interface HeldSpan {
   row: number;
   position: number;
   tokens: number;
 }
 
-/** Declares the inputs that all layers share, and says what becomes of a layer's; those it does not ask for are no inputs. */
+/**
+ * Declares the inputs that all layers share and returns the computation of a layer; unused inputs are not declared.
+ */
 type Build = (graph: Graph) => (past: () => Value, added: () => Value) => Value;
 
 /**
- * What is done to the caches of all layers on a device. Each is a graph that gives new tensors, since a session's results cannot lie
- * in the memory of its inputs there: per token that takes about as long as attention takes to read the cache. What takes the place of
- * held rows frees them and what was added; `copy`, `cut`, `begin` and `write` leave the tensors that are only read to their owner.
+ * Operations on the caches of all layers on a device. Each is a graph that returns new tensors, because a session
+ * cannot write results into its inputs' memory there: per token that takes about as long as attention takes to read
+ * the cache. Operations that replace held rows free them and the additions; `copy`, `cut`, `begin` and `write` leave
+ * tensors that they only read to their owner.
  */
 export class KvSessions {
   private readonly sessions = new Map<string, Promise<Session>>();
@@ -33,7 +36,7 @@ export class KvSessions {
     private readonly shape: Pick<KvCacheShape, 'kvHeads' | 'headDim'>,
   ) {}
 
-  /** These rows of the held ones, with capacity for so many tokens. */
+  /** These rows of the held ones, with capacity for this many tokens. */
   async arrange(held: HeldRows, order: readonly number[], capacity: number): Promise<HeldRows> {
     const session = await this.session('arrange', (graph) => {
       const [rows, length] = [graph.input('order', 'int64', ['N']), graph.input('capacity', 'int64', [1])];
@@ -43,7 +46,7 @@ export class KvSessions {
     return this.replace(session, held, {}, feeds, { rows: order.length, capacity });
   }
 
-  /** Some of the held rows, beside them. */
+  /** Copies of some held rows. */
   async copy(held: HeldRows, rows: readonly number[]): Promise<HeldRows> {
     const session = await this.session('copy', (graph) => {
       const order = graph.input('order', 'int64', ['N']);
@@ -68,7 +71,7 @@ export class KvSessions {
     return this.run(session, { ...held.tensors, ...bounds });
   }
 
-  /** Tokens of one row with room for more behind them. */
+  /** A row from its first tokens, with free capacity after them. */
   async begin(added: Feeds, capacity: number): Promise<HeldRows> {
     const session = await this.beginning();
     return {
@@ -78,7 +81,7 @@ export class KvSessions {
     };
   }
 
-  /** Puts tokens of each row of a pass where they belong among the held ones; frees the latter. */
+  /** Writes tokens of each row of a pass to their positions in the held rows; frees the latter. */
   async write(held: HeldRows, added: Feeds, spans: readonly HeldSpan[]): Promise<HeldRows> {
     const { kvHeads, headDim } = this.shape;
     const session = await this.session('write', (graph) => {
@@ -108,7 +111,7 @@ export class KvSessions {
     return this.replace(session, held, {}, { ...added, ...feeds }, { rows, capacity });
   }
 
-  /** The rows of a pass below those that are held; each row of the pass has T tokens, at most the capacity. */
+  /** Appends the rows of a pass to the held ones; each row of the pass has T tokens, at most the capacity. */
   async append(held: HeldRows | undefined, added: Feeds, rows: number, capacity: number): Promise<HeldRows> {
     const session = await (held === undefined
       ? this.beginning()
@@ -127,7 +130,7 @@ export class KvSessions {
     });
   }
 
-  /** One more token in every row, each at its position. */
+  /** Appends one token to every row, each at its position. */
   async extend(held: HeldRows, added: Feeds, positions: readonly number[]): Promise<HeldRows> {
     const { rows, capacity } = held;
     const session = await this.session('extend', (graph) => {
@@ -148,7 +151,7 @@ export class KvSessions {
     this.sessions.clear();
   }
 
-  /** Frees what was held and what is added. */
+  /** Frees the held tensors and the additions. */
   private async replace(
     session: Session,
     held: HeldRows | undefined,
@@ -183,7 +186,7 @@ export class KvSessions {
     const layer = build(graph);
     for (const { past, added } of this.names) {
       const before = (): Value => graph.input(past, 'float32', ['B', kvHeads, 'C', headDim]);
-      // Of as many rows as the cache has, or of others that go below them.
+      // With the cache's number of rows, or with another number when rows are appended.
       const value = (): Value =>
         graph.input(added, 'float32', [
           kind === 'extend' ? 'B' : 'N',

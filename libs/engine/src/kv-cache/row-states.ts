@@ -7,13 +7,13 @@ export type RowState = readonly Float32Array[];
 
 interface Held {
   port: StatePort;
-  /** Numbers of one row. */
+  /** Numbers per row. */
   size: number;
-  /** Rows one after the other. */
+  /** Rows in sequence. */
   data: Float32Array;
 }
 
-/** What layers of linear attention remember of each row of a cache, on the host. Rows that nothing was written to are zero. */
+/** Linear-attention states of each row of a cache, on the host. Rows that were never written are zero. */
 export class RowStates {
   private readonly held: Held[];
 
@@ -29,7 +29,7 @@ export class RowStates {
     return Object.fromEntries(this.held.map(({ port }) => [port.next, null]));
   }
 
-  /** The states of `count` rows from `first` on, as a session reads them. */
+  /** The states of `count` rows from `first` on, as session inputs. */
   view(count: number, first: number): Feeds {
     this.ensureRows(first + count);
     return Object.fromEntries(
@@ -40,18 +40,18 @@ export class RowStates {
     );
   }
 
-  /** Takes over what a pass made of the states of `count` rows from `first` on. From the first row on, no others are left. */
+  /** Stores the resulting states of `count` rows from `first` on. If `first` is 0, all other rows are dropped. */
   write(outputs: Feeds, count: number, first: number): void {
     if (first > 0) this.ensureRows(first + count);
     for (const held of this.held) {
       const next = outputs[held.port.next].data as Float32Array;
-      // Results are copies that nothing else holds.
+      // Results are copies that this class owns exclusively.
       if (first === 0) held.data = next;
       else held.data.set(next, first * held.size);
     }
   }
 
-  /** Makes a row that holds no tokens. */
+  /** Resets a row to hold no tokens. */
   clearRow(row: number): void {
     this.ensureRows(row + 1);
     for (const { size, data } of this.held) data.fill(0, row * size, (row + 1) * size);

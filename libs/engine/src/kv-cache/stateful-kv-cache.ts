@@ -2,7 +2,7 @@ import type { Feeds } from '../feeds';
 import type { KvCache, KvCacheShape, KvSegment } from './kv-cache';
 import type { RowState, RowStates } from './row-states';
 
-/** Tokens with the states behind the last of them. */
+/** Tokens with the states after the last of them. */
 class StatefulSegment implements KvSegment {
   readonly continuesAnywhere = false;
 
@@ -29,8 +29,8 @@ class StatefulSegment implements KvSegment {
 }
 
 /**
- * Keys and values of some layers, and the states of the others, which are those behind the last token of each row: a row can be
- * copied out as it is, and none of its beginnings.
+ * Keys and values of some layers, and the states of the others after the last token of each row: a row can be copied
+ * out as a whole, but not a prefix of it.
  */
 export class StatefulKvCache implements KvCache {
   readonly continuesAnywhere = false;

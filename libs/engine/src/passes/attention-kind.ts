@@ -1,9 +1,9 @@
 import type { AttentionKind } from '@ui-rl/models';
 
-/** Sequences and images of more places than this would take gigabytes for all their scores. */
+/** Beyond this many positions, the full score matrix would take gigabytes. */
 const LONG = 2048;
 
-/** How attention over so many places (tokens of a row, patches of an image) is computed. */
+/** The attention algorithm for this many positions (tokens of a row, patches of an image). */
 export function attentionFor(places: number): AttentionKind {
   return places > LONG ? 'blocks' : 'whole';
 }

@@ -6,13 +6,13 @@ import { LayerByLayer } from './layer-by-layer';
 import type { PassRunner, RunnerOptions } from './runner';
 import { WholeGraph } from './whole-graph';
 
-/** Whether passes run layer by layer: `auto` where the activations of a pass would take too much memory. */
+/** Whether passes run layer by layer: `auto` does so if the activations of a pass would take too much memory. */
 export type GradientCheckpointing = 'auto' | 'on' | 'off';
 
-/** The share of the machine's memory that activations of one pass may take. */
+/** The share of the machine's memory that the activations of one pass may take. */
 export const ACTIVATION_SHARE = 1 / 8;
 
-/** Runners of passes, and which of them a pass is for. */
+/** Runs each pass with the suitable runner. */
 export function chooseRunner(
   options: RunnerOptions,
   checkpointing: GradientCheckpointing,

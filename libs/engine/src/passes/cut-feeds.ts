@@ -1,12 +1,12 @@
 import { tensor, type Tensor } from '@ui-rl/graph';
 import { KEPT_INPUTS } from '@ui-rl/models';
 
-/** Added to the score of what is no token. */
+/** Added to the score of positions without a token. */
 const ABSENT = -1e9;
 
 /**
- * What distributions are cut to, as a trainer's graph takes it; undefined where all are whole.
- * @param kept by selected position: tokens that are left; nothing, or none, where all are
+ * The kept tokens of cut distributions as inputs of a trainer's graph; undefined if all distributions are whole.
+ * @param kept by selected position: the remaining tokens; undefined or empty for whole distributions
  */
 export function cutFeeds(
   kept: readonly (ArrayLike<number> | undefined)[],

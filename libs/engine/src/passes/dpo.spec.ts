@@ -18,7 +18,7 @@ interface GoldenCase {
   pairs: { chosen: Side; rejected: Side; margin: number }[];
 }
 
-/** What PyTorch makes of it: test/golden/make_dpo.py. */
+/** Golden values from PyTorch: test/golden/make_dpo.py. */
 const golden = JSON.parse(
   readFileSync(join(__dirname, '../../../../test/golden/dpo/expected.json'), 'utf8'),
 ) as Record<string, GoldenCase>;

@@ -1,22 +1,22 @@
 import { DROPOUT_SEEDS } from '@ui-rl/models';
 import { uniformAt } from '@ui-rl/random';
 
-/** More passes than a step has. */
+/** Larger than the number of passes in a step. */
 const PASSES = 2 ** 20;
 
-/** A seed for the dropout of every training pass. A run that is resumed or repeated gives the same ones. */
+/** Dropout seeds of training passes. A resumed or repeated run gets the same ones. */
 export class DropoutSeeds {
   private version = -1;
   private pass = 0;
 
   constructor(private readonly seed: number) {}
 
-  /** The next pass is the first over its weights: those of a checkpoint, over which there may have been passes before. */
+  /** Restarts the count after weights are loaded from a checkpoint. */
   restart(): void {
     this.version = -1;
   }
 
-  /** The seed of the next pass over weights of that version. */
+  /** The seed of the next pass over weights of this version. */
   next(version: number): number {
     this.pass = version === this.version ? this.pass + 1 : 0;
     this.version = version;

@@ -26,7 +26,7 @@ interface Golden {
   }[];
 }
 
-/** Written by test/golden/make_algorithms.py, with PyTorch. */
+/** Golden values from PyTorch: test/golden/make_algorithms.py. */
 const golden = JSON.parse(
   readFileSync(join(__dirname, '../../../../test/golden/algorithms/losses.json'), 'utf8'),
 ) as Golden;

@@ -5,15 +5,18 @@ import type { BuiltObjective, Objective, TokenValues } from './objective';
 
 export type ImageMode = 'patches' | 'features' | 'none';
 
-/** What a pass is fed: how images come in, and whether distributions may be cut. Passes of the same mode share sessions. */
+/**
+ * The inputs of a pass: the source of images, and whether distributions may be cut. Passes of the same mode share
+ * sessions.
+ */
 export type PassMode = ImageMode | `${ImageMode} cut`;
 
-/** How images come into passes of a mode. */
+/** The image source of a mode. */
 export function imagesOf(mode: PassMode): ImageMode {
   return mode.replace(' cut', '') as ImageMode;
 }
 
-/** What is built into the graphs of passes. */
+/** Building blocks of pass graphs. */
 export interface GraphParts {
   role: LossModel;
   family: Family;
@@ -27,26 +30,26 @@ export interface ObjectiveGraph extends BuiltObjective {
   graph: Graph;
   /** [M] log-probabilities, or values of a critic */
   scores: Value;
-  /** [M]; not of a critic */
+  /** [M]; undefined for a critic */
   entropy: Value | undefined;
-  /** trained weights the graph reads */
+  /** trained weights that the graph reads */
   trained: ReadonlyMap<string, Value>;
 }
 
-/** Names that a training graph has for the gradient of a weight. */
+/** Names of a weight's gradient in a training graph. */
 export interface GradientPort {
   weight: string;
-  /** input: the gradient of the passes before, of the weight's shape */
+  /** input: the accumulated gradient so far, in the weight's shape */
   before: string;
-  /** output: that of this pass and those before */
+  /** output: the accumulated gradient including this pass */
   after: string;
 }
 
-/** Forward pass, objective, and the derivative by every trained weight, added to what passes before gave, as one graph. */
+/** Forward pass, objective, and its derivatives by all trained weights, accumulated over passes, as one graph. */
 export interface TrainingGraph {
   graph: Graph;
   gradients: readonly GradientPort[];
-  /** name of a metric → name of the output that has its sum */
+  /** name of a metric → name of the output with its sum */
   metrics: ReadonlyMap<string, string>;
 }
 

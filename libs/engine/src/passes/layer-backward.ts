@@ -18,29 +18,30 @@ import { numberOf, type PassResult } from './runner';
 /** A pass in progress. */
 export interface PassState {
   sessions: LayerSessions;
-  /** name of a metric → name of the result that has its sum */
+  /** name of a metric → name of the result with its sum */
   metrics: ReadonlyMap<string, string>;
-  /** logits that may be in memory at once */
+  /** maximum number of logits in memory at once */
   headLogits: number;
   feeds: Feeds;
-  /** gradients of trained weights so far; none where nothing is trained */
+  /** accumulated gradients of trained weights; undefined if nothing is trained */
   accumulated: AccumulatedGradients | undefined;
-  /** what segments have handed to later ones */
+  /** values that segments pass to later ones */
   kept: Map<Value, Tensor>;
   /** derivatives of the loss by kept values */
   gradients: Map<Value, Tensor>;
-  /** Runs a segment with those of the feeds that it takes, then lets others have the device. */
+  /** Runs a segment with the feeds that it declares, then yields the device. */
   run(session: Session, feeds: Feeds, fetches?: Record<string, Tensor | null>): Promise<Feeds>;
   /** memory for a value of this pass */
   take(value: Value): Tensor;
   give(used: Tensor): void;
-  /** lets go of a kept value */
+  /** releases a kept value */
   drop(value: Value): void;
 }
 
 /**
- * The last segment, from hidden states to scores and, with `backward`, the objective and its derivatives; in pieces of
- * so many trained tokens that the logits fit into memory. The objective is a sum over tokens, and so are its derivatives.
+ * Runs the last segment, from hidden states to scores and, with `backward`, the objective and its derivatives.
+ * Processes trained tokens in chunks whose logits fit into memory, which works because the objective is a sum over
+ * tokens.
  */
 export async function runHead(state: PassState, direction: 'forward' | 'backward'): Promise<PassResult> {
   const { sessions, feeds } = state;
@@ -79,7 +80,7 @@ export async function runHead(state: PassState, direction: 'forward' | 'backward
   return result;
 }
 
-/** Backward passes of all segments but the last, from the end on. */
+/** Runs the backward passes of all segments but the last, in reverse. */
 export async function runBackward(state: PassState): Promise<void> {
   const { sessions, feeds, gradients } = state;
   for (const segment of sessions.plan.segments.slice(0, -1).toReversed()) {
@@ -118,15 +119,15 @@ export async function runBackward(state: PassState): Promise<void> {
   }
 }
 
-/** What a segment reads of earlier ones, by the names of its inputs. */
+/** A segment's inputs from earlier segments, by name. */
 export function keptFeeds({ kept }: PassState, segment: Segment): Feeds {
   return Object.fromEntries(segment.reads.map((value) => [keptName(value), kept.get(value)!]));
 }
 
-/** Inputs of a segment that have one row per trained token. */
+/** Inputs of a segment with one row per trained token. */
 function tokenInputs({ plan }: LayerSessions, segment: Segment): string[] {
   const isPerToken = ({ shape }: Value): boolean => shape[0] === TRAINED_TOKENS;
-  // All of them: what is made of them without weights, such as indices of targets, belongs to no segment.
+  // All of them: values that are derived from them without weights, such as target indices, belong to no segment.
   const fed = plan.graph.inputs.filter(isPerToken);
   const names = [...fed.map(({ name }) => name), ...segment.reads.filter(isPerToken).map(keptName)];
   if (names.length > 0 && segment.reads.every(isPerToken)) return names;
@@ -138,7 +139,7 @@ function tokenInputs({ plan }: LayerSessions, segment: Segment): string[] {
   );
 }
 
-/** The widest result per trained token: the vocabulary, where there is an output layer. */
+/** Width of the largest result per trained token: the vocabulary, if there is an output layer. */
 function widestOf(segment: Segment): number {
   const widths = segment.nodes
     .flatMap(({ outputs }) => outputs)
@@ -147,7 +148,7 @@ function widestOf(segment: Segment): number {
   return Math.max(1, ...widths);
 }
 
-/** Rows `from` to `to` of a tensor, in its memory. */
+/** A view of rows `from` to `to` of a tensor. */
 function rows(whole: Tensor, from: number, to: number): Tensor {
   const [, ...rest] = whole.dims;
   const width = rest.reduce((a, b) => a * b, 1);

@@ -52,7 +52,7 @@ interface Case {
 
 type Trainable = 'full' | 'text' | 'all' | 'critic';
 
-/** Weights that are all trained, or adapters, and a head, that do not start at zero. */
+/** All weights trained, or adapters and a head, with non-zero initial values. */
 async function load(name: string, trainable: Trainable): Promise<Case> {
   const role = trainable === 'critic' ? 'critic' : 'policy';
   const folder = await loadModelFolder(join(fixtures, name, 'model'));
@@ -84,7 +84,7 @@ async function load(name: string, trainable: Trainable): Promise<Case> {
   return { role, folder, images, plan, weights, parameters };
 }
 
-/** Two rows of different length with an image each; some tokens trained. */
+/** Two rows of different length with an image each, and some trained tokens. */
 async function feedsOf({ folder, images, parameters, weights }: Case, pass: PassMode): Promise<Feeds> {
   const mode = imagesOf(pass);
   const { family } = folder;
@@ -110,7 +110,7 @@ async function feedsOf({ folder, images, parameters, weights }: Case, pass: Pass
     returns: per((i) => Math.cos(i) / 2),
     [OBJECTIVE_INPUTS.weights]: per((i) => 0.1 + i / 100),
   };
-  // Every other distribution is cut to its target and some others.
+  // Every other distribution is cut to its target and some other tokens.
   const kept = batch.selected.map(({ row, position }, i) =>
     i % 2 === 0
       ? []
@@ -153,8 +153,8 @@ function largest(values: ArrayLike<number>): number {
 type Combination = readonly [name: string, trainable: Trainable, mode: PassMode];
 
 /**
- * Of every family all weights, in the encoder of images and in the text model; what else is trained, and where images come from, in
- * turn: families have towers and text models of their own, but take features and adapters alike.
+ * For every family: all weights, in the image encoder and in the text model. The other choices rotate: families have
+ * different towers and text models, but use features and adapters alike.
  */
 const COMBINATIONS: readonly Combination[] = [
   ['qwen2-vl-a', 'full', 'patches'],
@@ -165,7 +165,7 @@ const COMBINATIONS: readonly Combination[] = [
   ['qwen2-5-vl-b', 'text', 'none'],
   ['qwen3-vl-a', 'full', 'patches'],
   ['qwen3-vl-a', 'text', 'features'],
-  // One family is enough for what differs: the head.
+  // One family covers the difference, which is the head.
   ['qwen3-vl-a', 'critic', 'features'],
   ['qwen3-vl-a', 'text', 'none cut'],
   ['qwen3-vl-b', 'full', 'patches'],
@@ -181,7 +181,7 @@ const COMBINATIONS: readonly Combination[] = [
   ['llava-onevision-c', 'full', 'patches'],
   ['llava-onevision-c', 'all', 'patches'],
   ['llava-onevision-c', 'full', 'none'],
-  // Here features are sums, of another number of parts than there are kept tokens.
+  // This family sums features, from a different number of parts than kept tokens.
   ['llava-onevision-c', 'full', 'patches cut'],
   ['idefics2-b', 'full', 'patches'],
   ['idefics2-b', 'all', 'patches'],
@@ -196,7 +196,7 @@ test.each(COMBINATIONS)(
     const options = { role, family: subject.folder.family, parameters, session, memory, pause };
     const feeds = await feedsOf(subject, mode);
     const whole = await gradientsBy(new WholeGraph(options), mode, feeds, subject);
-    // Room for the logits of three tokens: the output layer runs in pieces.
+    // Memory for the logits of three tokens: the output layer runs in chunks.
     const headLogits = 3 * subject.folder.family.shape.vocabSize;
     const layers = await gradientsBy(new LayerByLayer(options, headLogits), mode, feeds, subject);
     expect(layers.first.loss).toBeCloseTo(whole.first.loss, 4);
@@ -209,7 +209,7 @@ test.each(COMBINATIONS)(
       expect(largest(gap)).toBeLessThan(2e-5);
     }
     expect(largest(layers.scored.map((value, i) => value - whole.scored[i]))).toBeLessThan(2e-5);
-    // Some derivatives are 0, such as those by biases of keys: what is there is rounding of the others.
+    // Some derivatives are 0, such as those of key biases: their values are rounding errors of the others.
     const rounding = 2e-7 * Math.max(1, ...Array.from(whole.accumulated.values(), largest));
     let reached = 0;
     for (const [weight, expected] of whole.accumulated) {

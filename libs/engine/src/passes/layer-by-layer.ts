@@ -18,10 +18,10 @@ import { linear, OBJECTIVE_INPUTS, weighted, type Loss, type Objective } from '.
 import { pick, type PassResult, type PassRunner, type RunnerOptions } from './runner';
 import { TensorPool } from './tensor-pool';
 
-/** Logits that are in memory at once: 128 MiB of float32. */
+/** Logits in memory at once: 128 MiB of float32. */
 export const HEAD_LOGITS = 32 * 1024 * 1024;
 
-/** Passes and losses with options of their own that are kept ready, see `WholeGraph`. */
+/** Number of passes and losses with their options whose sessions are kept, see `WholeGraph`. */
 const MOST_PASSES = 16;
 
 /** The sessions of a pass, and the metrics of its loss. */
@@ -31,9 +31,9 @@ interface Prepared {
 }
 
 /**
- * Passes layer by layer, for models whose activations do not fit into memory: the forward pass keeps what goes from one
- * layer to the next, the backward pass computes each layer's activations again (gradient checkpointing, arXiv:1604.06174).
- * Memory stays near the size of the weights, at the cost of a second forward pass.
+ * Runs passes layer by layer, for models whose activations do not fit into memory: the forward pass keeps the values
+ * between layers, and the backward pass recomputes each layer's activations (gradient checkpointing,
+ * arXiv:1604.06174). Memory stays near the size of the weights, at the cost of a second forward pass.
  */
 export class LayerByLayer implements PassRunner {
   private readonly passes = new Recent<Prepared>(MOST_PASSES, ({ sessions }) => sessions.release());
@@ -51,7 +51,7 @@ export class LayerByLayer implements PassRunner {
       : this.trainSequences(mode, loss, feeds, accumulated);
   }
 
-  /** The loss is a sum over tokens: each piece of the head has its share. */
+  /** The loss is a sum over tokens, so each chunk of the head computes its share. */
   private async trainTokens(
     mode: PassMode,
     loss: Loss,
@@ -66,8 +66,8 @@ export class LayerByLayer implements PassRunner {
   }
 
   /**
-   * The loss needs all tokens of a sequence: first their log-probabilities, piece by piece; then the loss and its derivatives by
-   * those; then the backward pass of the model.
+   * The loss needs all tokens of a sequence: first their log-probabilities, chunk by chunk; then the loss and its
+   * derivatives by those; then the backward pass of the model.
    */
   private async trainSequences(
     mode: PassMode,
@@ -143,7 +143,7 @@ export class LayerByLayer implements PassRunner {
   }
 
   private lossSession(loss: Loss): Promise<LossSession> {
-    // It reads and gives a number per token: on the host, where these are.
+    // It maps numbers per token to numbers per token, which are on the host.
     return this.losses.get(loss.key, () =>
       LossSession.create(loss, { ...this.options.session, device: 'cpu' }),
     );
@@ -186,7 +186,7 @@ export class LayerByLayer implements PassRunner {
     };
   }
 
-  /** All segments but the last, which is the head. */
+  /** Runs all segments but the head. */
   private async forward(state: PassState): Promise<void> {
     const { sessions, feeds, kept } = state;
     for (const segment of sessions.plan.segments.slice(0, -1)) {

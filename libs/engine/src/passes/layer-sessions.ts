@@ -14,12 +14,12 @@ import {
 } from '@ui-rl/graph';
 import { memoize } from '../memoize';
 
-/** A pass to be run by layers. */
+/** A pass that runs by layers. */
 export interface PassGraph {
   graph: Graph;
-  /** by the name it is given out under, a value of one element each but for scores and entropies */
+  /** by output name; values of one element each, except scores and entropies */
   results: ReadonlyMap<string, Value>;
-  /** what is differentiated; one of the results. None where nothing is trained */
+  /** the value to differentiate, one of the results; undefined if nothing is trained */
   total?: Value;
   trained: ReadonlyMap<string, Value>;
 }
@@ -30,7 +30,7 @@ export interface BackwardSession {
   segment: BackwardSegment;
 }
 
-/** The sessions of a graph's segments. Each is made when first needed; over mapped weights that takes milliseconds. */
+/** The sessions of a graph's segments, created on first use; over mapped weights that takes milliseconds. */
 export class LayerSessions {
   readonly plan: SegmentPlan;
   private readonly forwards = new Map<number, Promise<Session>>();
@@ -40,7 +40,7 @@ export class LayerSessions {
   constructor(
     private readonly pass: PassGraph,
     private readonly options: SessionOptions,
-    /** where gradients of weights stay */
+    /** location of weight gradients */
     private readonly gradients: TensorLocation,
   ) {
     this.plan = planSegments(pass.graph, [...pass.results.values()]);
@@ -53,7 +53,7 @@ export class LayerSessions {
     );
   }
 
-  /** Undefined where nothing in the segment or before it is trained. */
+  /** Undefined if nothing in the segment or before it is trained. */
   backward(segment: Segment): Promise<BackwardSession | undefined> {
     return memoize(this.backwards, segment.index, async () => {
       const built = backwardSegment(this.plan, segment, {

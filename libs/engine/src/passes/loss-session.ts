@@ -3,18 +3,18 @@ import type { Feeds } from '../feeds';
 import { TRAINED_TOKENS, weighted, type Loss } from './objective';
 import { numberOf, pick, type PassResult } from './runner';
 
-/** A loss and its derivatives by what a model says of the trained tokens. */
+/** A loss and its derivatives by the model's outputs for the trained tokens. */
 export interface LossDerivatives extends Pick<PassResult, 'loss' | 'metrics'> {
   /** [M] */
   byLogprob: Float32Array;
-  /** [M]; where the loss reads entropies */
+  /** [M]; undefined if the loss does not read entropies */
   byEntropy: Float32Array | undefined;
 }
 
 const INPUTS = { logprobs: 'logprobs', entropy: 'entropy' } as const;
 const RESULTS = { total: 'total', byLogprob: 'by logprob', byEntropy: 'by entropy' } as const;
 
-/** A loss over all tokens of a pass at once, apart from the model: for passes that compute log-probabilities in pieces. */
+/** A loss over all tokens of a pass, separate from the model: for passes that compute log-probabilities in chunks. */
 export class LossSession {
   private constructor(
     private readonly session: Session,
@@ -43,7 +43,7 @@ export class LossSession {
     return new LossSession(await Session.create(graph, options), outputs, entropy !== undefined);
   }
 
-  /** @param feeds what the loss reads besides */
+  /** @param feeds further inputs of the loss */
   async run(
     { logprobs, entropy }: { logprobs: Float32Array; entropy: Float32Array },
     feeds: Feeds,

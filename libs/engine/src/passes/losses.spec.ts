@@ -75,7 +75,7 @@ const SEQUENCES = [[0, 1], [2, 3, 4], [5, 6, 7], [8]];
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
 const mean = (values: readonly number[]): number => sum(values) / values.length;
 
-/** The loss by hand: numbers per token `by name`, sequences as above. */
+/** The loss computed by hand: per-token values `by name`, sequences as above. */
 function byHand(name: string, logprobs: ArrayLike<number>, entropy: ArrayLike<number>): number {
   const tokens = originsOf(data());
   const of = (input: 'advantages' | 'old_logprobs' | 'reference_logprobs', token: number): number =>
@@ -149,7 +149,7 @@ describe.each(CHOICES)('the loss $name over whole sequences', (choice) => {
         memory,
         pause: () => Promise.resolve(),
       };
-      // Logits of two tokens at a time: every sequence is cut.
+      // Logits of two tokens at a time, so that chunks split every sequence.
       return [
         ['as one graph', new WholeGraph(options)],
         ['layer by layer', new LayerByLayer(options, 2 * folder.family.shape.vocabSize)],
@@ -204,7 +204,7 @@ describe.each(CHOICES)('the loss $name over whole sequences', (choice) => {
       await expectFiniteDifferences(whole.gradients);
     });
 
-    /** Moves the largest adapter weights of some layers one by one. */
+    /** Perturbs the largest adapter weights of some layers one by one. */
     async function expectFiniteDifferences(gradients: ReadonlyMap<string, Float32Array>): Promise<void> {
       const [[, runner], [, other]] = runners();
       await other.release();

@@ -12,31 +12,31 @@ import type {
 } from '@ui-rl/plugin-kit';
 import { EngineError } from '../errors';
 
-/** The dimension of what there is one of per trained token. */
+/** The dimension of per-token values. */
 export const TRAINED_TOKENS = 'M';
-// Words: in one graph they meet the symbols of families, such as P for patches.
+// Words, because P and other letters are symbols of families in the same graph, such as P for patches.
 const SEQUENCES = 'sequences';
 const PAIRS = 'pairs';
 
-/** A loss as training takes it. */
+/** A loss as training uses it. */
 export interface Loss {
   readonly name: string;
-  /** Equal for losses that build equal graphs: sessions are kept by it. */
+  /** Equal for losses with equal graphs; sessions are cached by it. */
   readonly key: string;
   readonly scope: LossScope;
   readonly trains: LossModel;
-  /** Of the loss and its regularizers. */
+  /** Inputs of the loss and its regularizers. */
   readonly inputs: readonly LossInput[];
   build(terms: LossTerms): LossValues;
-  /** What is added to it, by name. */
+  /** Terms that are added to it, by name. */
   readonly regularizers?: ReadonlyMap<string, Regularizer>;
 }
 
-/** What a model says of the trained tokens, [M] each. */
+/** The model's outputs for the trained tokens, [M] each. */
 export type TokenValues =
   { role: 'policy'; logprobs: Value; entropy: () => Value } | { role: 'critic'; predictions: Value };
 
-/** What a pass is differentiated by. */
+/** The value that a pass differentiates. */
 export interface Objective {
   readonly key: string;
   build(graph: Graph, tokens: TokenValues): BuiltObjective;
@@ -45,30 +45,32 @@ export interface Objective {
 export interface BuiltObjective {
   /** Scalar. */
   total: Value;
-  /** Scalars: sums over all tokens, sequences or pairs; of regularizers, whose names begin with `regularizer/`, over tokens. */
+  /**
+   * Scalars: sums over tokens, sequences or pairs; regularizers, whose names start with `regularizer/`, over tokens.
+   */
   metrics: ReadonlyMap<string, Value>;
 }
 
-/** Inputs of an objective besides what the loss declares. */
+/** Inputs of an objective besides those that the loss declares. */
 export const OBJECTIVE_INPUTS = {
-  /** [M], [sequences] or [pairs] by the loss's scope */
+  /** [M], [sequences] or [pairs], depending on the loss's scope */
   weights: 'loss_weights',
-  /** [M] for regularizers, where the loss is not one of tokens */
+  /** [M] for regularizers, if the loss does not have token scope */
   tokenWeights: 'token_weights',
-  /** [sequences, M] 1 where a token belongs to a sequence, else 0 */
+  /** [sequences, M] 1 if a token belongs to a sequence, else 0 */
   membership: 'sequence_membership',
   /** [pairs, sequences] 1 at the pair's chosen sequence, else 0 */
   chosen: 'chosen_sequences',
   rejected: 'rejected_sequences',
-  /** [M] derivatives of a loss that was computed elsewhere */
+  /** [M] derivatives of a loss that was computed separately */
   logprobDerivatives: 'logprob_derivatives',
   entropyDerivatives: 'entropy_derivatives',
 } as const;
 
-/** What the names of regularizers' metrics begin with. */
+/** Prefix of regularizers' metric names. */
 export const REGULARIZER = 'regularizer/';
 
-/** Σ weight · loss, and regularizers by the weights of tokens. */
+/** Σ weight · loss, plus regularizers with the weights of tokens. */
 export function weighted(loss: Loss): Objective {
   return {
     key: loss.key,
@@ -99,8 +101,8 @@ export function weighted(loss: Loss): Objective {
 }
 
 /**
- * Σ derivative · log-probability, and the same of entropies where the loss reads them: has the gradient of the loss whose
- * derivatives are fed. With it a loss over whole sequences is taken through a model in pieces.
+ * Σ derivative · log-probability, plus the same for entropies if the loss reads them: its gradient equals that of the
+ * loss with the fed derivatives. This carries a loss over whole sequences through a model in chunks.
  */
 export function linear(readsEntropy: boolean): Objective {
   return {
@@ -117,7 +119,9 @@ export function linear(readsEntropy: boolean): Objective {
   };
 }
 
-/** @throws EngineError `request` that names what cannot be built, or gives something else than its scope says */
+/**
+ * @throws EngineError `request` that names an error in building the loss, or a value of the wrong shape for its scope
+ */
 function valuesOf<V extends LossValues | RegularizerValues>(
   name: string,
   scope: LossScope,
@@ -182,7 +186,7 @@ function absent(what: string, scope: LossScope): never {
   throw new Error(`a loss that uses ${what} must declare the scope "${scope}"`);
 }
 
-/** Sums and copies along sequences are products with the matrix of who belongs where. */
+/** Sums and copies along sequences are products with the membership matrix. */
 function sequenceOps(graph: Graph): SequenceOps {
   const membership = graph.input(OBJECTIVE_INPUTS.membership, 'float32', [SEQUENCES, TRAINED_TOKENS]);
   const times = (matrix: Value, vector: Value, transA = false): Value =>

@@ -22,30 +22,30 @@ export interface PassesOptions {
   role: LossModel;
   family: Family;
   vision: VisionEncoder;
-  /** Whether the vision tower is trained; where it is frozen, its features come from the sampler's cache. */
+  /** Whether the vision tower is trained; features of a frozen one come from the sampler's cache. */
   trainsVision: boolean;
-  /** A fresh source for each graph. */
+  /** Creates a source for each graph. */
   parameters: () => ParameterSource;
   session: SessionOptions;
   memory: DeviceMemory;
-  /** After parts of passes: lets generation have its turn. */
+  /** Called after parts of passes to let generation run. */
   pause: Pause;
   gradientCheckpointing: GradientCheckpointing;
 }
 
-/** Data made ready for one pass. */
+/** Prepared data of one pass. */
 export interface Pass {
   mode: PassMode;
   batch: TrainerBatch;
   images: ProcessedImage[];
 }
 
-/** How a pass is trained. */
+/** Training inputs of a pass. */
 export interface PassTraining {
   loss: Loss;
   /** Inputs of the loss. */
   lossFeeds: Feeds;
-  /** Decides what is dropped out. */
+  /** Selects the dropout masks. */
   dropoutSeed: number;
   accumulated: AccumulatedGradients;
 }
@@ -62,7 +62,7 @@ export class Passes {
     this.runners = runners;
   }
 
-  /** Makes a pass ready. The pass prepared before must be done with: patches are written over its own. */
+  /** Prepares a pass. Finish the previous one first, because its patches are overwritten. */
   prepare(data: readonly TrainingDatum[]): Pass {
     const images = new Map<string, { index: number; image: ProcessedImage }>();
     for (const image of data.flatMap((datum) => datum.images)) {

@@ -6,24 +6,25 @@ import type { AccumulatedGradients } from '../training/accumulated-gradients';
 import type { PassMode } from './graphs';
 import type { Loss } from './objective';
 
-/** After some work on the device: lets others that want it have their turn. */
+/** Called after work on the device to let waiting work run. */
 export type Pause = (workedMs: number) => Promise<void>;
 
 export interface PassResult {
   /** Σ weight · loss */
   loss: number;
-  /** [M] log-probabilities of the selected tokens, or values where the model is a critic */
+  /** [M] log-probabilities of the selected tokens, or values of a critic */
   scores: Float32Array;
-  /** [M]; not of a critic */
+  /** [M]; undefined for a critic */
   entropy?: Float32Array | undefined;
   /** metrics of the loss: sums over tokens, sequences or pairs, by name */
   metrics: Readonly<Record<string, number>>;
 }
 
-/** How passes over sequences are carried out, with pauses between parts of them. Feeds may hold more than a pass needs. */
+/** Executes passes over sequences, with pauses between their parts. Feeds may contain more than a pass needs. */
 export interface PassRunner {
   /**
-   * Loss and gradients of one pass, added to those accumulated. Those of weights that the pass does not reach stay as they are.
+   * Adds the gradients of one pass to the accumulated ones and returns its loss. Gradients of weights that the pass
+   * does not reach stay unchanged.
    */
   train(mode: PassMode, loss: Loss, feeds: Feeds, accumulated: AccumulatedGradients): Promise<PassResult>;
   /** Scores [M] of the selected tokens, see `PassResult`. */
@@ -34,19 +35,19 @@ export interface PassRunner {
 export interface RunnerOptions {
   role: LossModel;
   family: Family;
-  /** A fresh source for each graph. */
+  /** Creates a source for each graph. */
   parameters: () => ParameterSource;
   session: SessionOptions;
   memory: DeviceMemory;
   pause: Pause;
 }
 
-/** The feeds of these names. */
+/** The feeds with these names. */
 export function pick(feeds: Feeds, names: readonly string[]): Record<string, Tensor> {
   return Object.fromEntries(names.map((name) => [name, feeds[name]]));
 }
 
-/** The number that a scalar result holds. */
+/** The value of a scalar result. */
 export function numberOf(result: Tensor): number {
   return Number(result.data[0]);
 }

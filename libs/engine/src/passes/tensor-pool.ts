@@ -1,23 +1,23 @@
 import { sizeBytesOf, tensor, zeros, type FeedDType, type Tensor } from '@ui-rl/graph';
 
 /**
- * Memory for results of known shapes, used again and again: passes over a deep model would else leave gigabytes of garbage. What two passes in a
- * row had no use for is let go, since few passes have as many tokens as others.
+ * Reusable memory for results of known shapes: passes over a deep model would otherwise leave gigabytes of garbage.
+ * Tensors that two consecutive passes did not use are released, because passes rarely have the same number of tokens.
  */
 export class TensorPool {
   private readonly free = new Map<string, Tensor[]>();
-  /** Shapes of this pass and of the one before. */
+  /** Shapes of this pass and of the previous one. */
   private used = new Set<string>();
   private usedBefore = new Set<string>();
 
-  /** Another pass begins. */
+  /** Starts the next pass. */
   begin(): void {
     for (const key of this.free.keys())
       if (!this.used.has(key) && !this.usedBefore.has(key)) this.free.delete(key);
     [this.usedBefore, this.used] = [this.used, new Set()];
   }
 
-  /** A tensor with old contents. */
+  /** A tensor with stale contents. */
   take(dtype: FeedDType, shape: readonly number[]): Tensor {
     const key = keyOf(dtype, shape);
     this.used.add(key);
@@ -25,7 +25,7 @@ export class TensorPool {
     return found === undefined ? zeros(dtype, shape) : tensor(dtype, found.data as never, shape);
   }
 
-  /** Gives back what {@link take} gave. */
+  /** Returns a tensor from {@link take}. */
   give(used: Tensor): void {
     const key = keyOf(used.type as FeedDType, used.dims);
     const list = this.free.get(key);

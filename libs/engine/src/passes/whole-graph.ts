@@ -14,14 +14,14 @@ import { weighted, type Loss } from './objective';
 import { numberOf, pick, type PassResult, type PassRunner, type RunnerOptions } from './runner';
 
 /**
- * Losses with options of their own, by kinds of pass, that are kept ready: a run has a few; who serves others meets as many as they
- * think of, and each is a graph of the whole model.
+ * Number of losses with their options, by kind of pass, whose sessions are kept. A run has a few; clients of a server
+ * may request any number, and each is a graph of the whole model.
  */
 const MOST_TRAINING = 12;
 
 type TrainingSession = Omit<TrainingGraph, 'graph'> & { session: Session };
 
-/** Each pass as one run of one graph: fastest, while all activations fit into memory. Sessions are made when first needed. */
+/** Runs each pass as one graph: fastest while all activations fit into memory. Sessions are created on first use. */
 export class WholeGraph implements PassRunner {
   private readonly training = new Recent<TrainingSession>(MOST_TRAINING, ({ session }) => session.release());
   private readonly scoring = new Map<PassMode, Promise<Session>>();

@@ -1,9 +1,9 @@
 import { freeTensors, tensor, type DeviceMemory, type Tensor } from '@ui-rl/graph';
 import type { WeightSet } from '../weights/weight-set';
 
-/** The gradients of all passes so far by weight name, where the device keeps them. */
+/** The accumulated gradients of all passes by weight name, where the device keeps them. */
 export class AccumulatedGradients {
-  /** What `attempt` goes back to. */
+  /** Snapshot to which `attempt` rolls back. */
   private before: ReadonlyMap<string, Tensor> | undefined;
 
   private constructor(
@@ -28,13 +28,13 @@ export class AccumulatedGradients {
     return this.accumulated.get(name)!;
   }
 
-  /** Takes what a pass has made of the sum before. */
+  /** Replaces a gradient with the sum that includes the pass. */
   replace(name: string, sum: Tensor): void {
     this.drop(name);
     this.accumulated.set(name, sum);
   }
 
-  /** Work that adds to the gradients; where it fails, they are what they were. */
+  /** Runs work that adds to the gradients; rolls back if it fails. */
   async attempt<T>(work: () => Promise<T>): Promise<T> {
     const before = new Map(this.accumulated);
     this.before = before;
@@ -51,7 +51,7 @@ export class AccumulatedGradients {
     }
   }
 
-  /** Back to zero. */
+  /** Resets all gradients to zero. */
   clear(): void {
     for (const [name, zero] of this.zeros) this.replace(name, zero);
   }

@@ -10,18 +10,18 @@ import { EngineError } from '../errors';
 import type { Loss } from '../passes/objective';
 import type { ChosenOptimizer } from './optimizer-steps';
 
-/** Losses, regularizers and optimizers by name: the project's own, and those of further modules. */
+/** Losses, regularizers and optimizers by name: built-in ones, and those of additional modules. */
 export class Algorithms {
   private constructor(private readonly registry: ComponentRegistry) {}
 
-  /** @param files modules with components, besides the project's own */
+  /** @param files modules with additional components */
   static async load(files: readonly string[]): Promise<Algorithms> {
     const own = components.map((component): LoadedComponent => ({ component, file: '@ui-rl/algorithms' }));
     const further = await loadComponents({ packages: files, builtin: null });
     return new Algorithms(new ComponentRegistry([...own, ...further.all()]));
   }
 
-  /** @param added regularizers, one of a name at most */
+  /** @param added regularizers with distinct names */
   loss(choice: ComponentChoice, added: readonly ComponentChoice[] = []): Loss {
     return asRequest(() => {
       const { scope, inputs, trains = 'policy' } = this.registry.get('policy-loss', choice.name);
@@ -54,7 +54,7 @@ function keyOf(choice: ComponentChoice): string {
   return JSON.stringify(Object.entries(choice).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Runs `make`; what is wrong with a name or its options is wrong with the request. */
+/** Runs `make`; turns an invalid name or option into a request error. */
 function asRequest<T>(make: () => T): T {
   try {
     return make();

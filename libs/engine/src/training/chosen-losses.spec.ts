@@ -26,7 +26,7 @@ describe('losses that requests name', () => {
     const first = await engine.forwardBackward({ model: 'policy', data, loss });
     expect(first.metrics.passes).toBe(2);
     expect(first.metrics.tokens).toBe(12);
-    // By hand, from the log-probabilities that come back.
+    // By hand, from the returned log-probabilities.
     const ratios = first.logprobs.map((row) => trained(row).reduce((sum, value) => sum + value + 5, 0));
     const margins = [ratios[0] - ratios[1], ratios[3] - ratios[2]].map((gap) => 0.2 * gap);
     const expected = margins.reduce((sum, margin) => sum + 0.6 * Math.log(1 + Math.exp(-margin)), 0);

@@ -10,7 +10,7 @@ afterEach(() => model.stop());
 
 describe('an optimizer from a module outside', () => {
   const heavyBall = { name: 'heavy-ball', momentum: 0.9 };
-  /** Of `train` where it is given none. */
+  /** Default of `train`. */
   const learningRate = 1e-2;
 
   it.each([
@@ -59,7 +59,7 @@ describe('an optimizer from a module outside', () => {
     const again = await train(other, data, { optimizer: heavyBall, maxGradNorm: 0 });
     expect(again.gradNorm).toBe(norms[1]);
     expect(again).toMatchObject(await engine.saveWeightsForSampler({ model: 'policy', name: 'now' }));
-    // Another optimizer cannot go on with that state, but begin without it.
+    // Another optimizer cannot resume that state, but can start without it.
     await other.loadState({ model: 'policy', dir: dirs[1], optimizer: true });
     await expect(train(other, data)).rejects.toThrow('1 steps were taken with the optimizer heavy-ball');
     await other.loadState({ model: 'policy', dir: dirs[1], optimizer: false });

@@ -1,9 +1,9 @@
 import type { LossInput } from '@ui-rl/plugin-kit';
 import type { ProcessedImage } from '@ui-rl/models';
 
-/** A model input with its images at hand. */
+/** A model input with its loaded images. */
 export interface ResolvedInput {
-  /** Image placeholders included. */
+  /** Includes image placeholders. */
   tokenIds: ArrayLike<number>;
   /** In order of their placeholders. */
   images: readonly ProcessedImage[];
@@ -14,7 +14,7 @@ export interface TrainingDatum extends ResolvedInput {
   targets: ArrayLike<number>;
   weights: ArrayLike<number>;
   lossInputs: Readonly<Partial<Record<LossInput, ArrayLike<number>>>>;
-  /** Above 0. */
+  /** Greater than 0. */
   temperature: number;
   /** [L] see `Datum`. */
   keptTokens?: readonly ArrayLike<number>[];
@@ -22,7 +22,7 @@ export interface TrainingDatum extends ResolvedInput {
   pair?: { id: string; side: 'chosen' | 'rejected' };
 }
 
-/** Whether a position of a datum is trained. */
+/** Whether any position of a datum is trained. */
 export function isTrained({ weights }: Pick<TrainingDatum, 'weights'>): boolean {
   return Array.prototype.some.call(weights, (weight: number) => weight !== 0);
 }

@@ -13,7 +13,7 @@ import {
   type OptimizerSteps,
 } from './optimizer-steps';
 
-/** Inputs of a step's graph for one weight, and the outputs that take their places. */
+/** Inputs of a step's graph for one weight, and the outputs that replace them. */
 interface WeightPorts {
   gradient: string;
   weight: { input: string; output: string };
@@ -27,14 +27,14 @@ interface StepSession {
 
 type StateTensors = Record<string, Tensor>;
 
-/** Optimizers with options of their own that are kept ready. */
+/** Number of optimizers with their options whose sessions are kept. */
 const MOST_OPTIMIZERS = 8;
 
 const SCALARS = ['scale', 'step', 'learning rate'] as const;
 
 /**
- * Steps as graphs over what lies in the memory of a device: weights, gradients and state stay there. Of each step the new weights
- * are also copied to the host, for their digest and for checkpoints.
+ * Optimizer steps as graphs over device memory: weights, gradients and state stay there. After each step the new
+ * weights are also copied to the host, for their digest and for checkpoints.
  */
 export class DeviceSteps implements OptimizerSteps {
   private state = new Map<string, StateTensors>();
@@ -65,7 +65,7 @@ export class DeviceSteps implements OptimizerSteps {
       freeTensors(Object.values(outputs));
       throw error;
     });
-    // Nothing can fail from here on: weights and state go on together.
+    // Nothing can fail from here on, so weights and state stay consistent.
     for (const [name, { state }] of ports) {
       freeTensors(Object.values(this.state.get(name)!));
       this.state.set(name, Object.fromEntries(state.map((each) => [each.name, outputs[each.output]])));
@@ -166,7 +166,7 @@ export class DeviceSteps implements OptimizerSteps {
   }
 }
 
-/** Gradients by the names of their weights → `norm`, the Euclidean norm of all of them together. */
+/** Gradients by weight name → `norm`, the Euclidean norm of all of them together. */
 function normGraph({ tensors }: WeightSet): Graph {
   const graph = new Graph('gradient norm');
   const squares = Array.from(tensors, ([name, { shape }]) => {

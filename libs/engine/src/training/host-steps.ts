@@ -10,7 +10,7 @@ import {
   type OptimizerSteps,
 } from './optimizer-steps';
 
-/** Steps in JavaScript, weight by weight; gradients come from the device where they lie there. */
+/** Optimizer steps in JavaScript, weight by weight; gradients are read from the device if they are there. */
 export class HostSteps implements OptimizerSteps {
   private state: OptimizerArrays = new Map();
 
@@ -60,14 +60,14 @@ export class HostSteps implements OptimizerSteps {
   }
 }
 
-/** The Euclidean norm of all arrays together; not finite where any element is not. */
+/** The Euclidean norm of all arrays together; not finite if any element is not. */
 function gradientNorm(gradients: Iterable<Float32Array>): number {
   let total = 0;
   for (const gradient of gradients) total += sumOfSquares(gradient);
   return Math.sqrt(total);
 }
 
-/** Four running sums, which the processor adds side by side. */
+/** Four accumulators, which the processor updates in parallel. */
 function sumOfSquares(x: Float32Array): number {
   let [a, b, c, d] = [0, 0, 0, 0];
   const whole = x.length - (x.length % 4);

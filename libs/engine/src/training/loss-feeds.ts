@@ -3,20 +3,20 @@ import { EngineError } from '../errors';
 import { OBJECTIVE_INPUTS, type Loss } from '../passes/objective';
 import type { TrainingDatum } from './data';
 
-/** Which position of which datum a trained token is. */
+/** The datum and position of a trained token. */
 export interface TokenOrigin {
   datum: TrainingDatum;
   position: number;
 }
 
-/** What a loss reads of a pass, and how many loss values there are. */
+/** Inputs of a loss, and its number of loss values. */
 export interface LossFeeds {
   feeds: Record<string, Tensor>;
-  /** Tokens, sequences or pairs. */
+  /** Number of tokens, sequences or pairs. */
   units: number;
 }
 
-/** Inputs of a loss over these tokens. All tokens of a sequence, and both sides of a pair, must be among them. */
+/** Inputs of a loss over these tokens. They must include all tokens of a sequence, and both sides of a pair. */
 export function lossFeeds(loss: Loss, origins: readonly TokenOrigin[]): LossFeeds {
   const perToken = (value: (origin: TokenOrigin) => number): Tensor =>
     tensor('float32', Float32Array.from(origins, value));
@@ -51,13 +51,13 @@ export function lossFeeds(loss: Loss, origins: readonly TokenOrigin[]): LossFeed
   return { feeds, units: pairs.length };
 }
 
-/** Data of the same key share a loss value; without a `sequence` each is one of its own. */
+/** Data with the same key share a loss value; a datum without a `sequence` has its own. */
 export function sequenceOf(datum: TrainingDatum): object | string {
   return datum.sequence ?? datum;
 }
 
 interface Numbered {
-  /** Number of each, in order of first appearance. */
+  /** Index of each key, in order of first appearance. */
   places: number[];
   count: number;
 }
@@ -71,14 +71,14 @@ function numbered(keys: readonly (object | string)[]): Numbered {
   return { places, count: known.size };
 }
 
-/** [count, places] 1 where a place has that number. */
+/** [count, places] 1 if a place has that index. */
 function oneHot(places: readonly number[], count: number): Tensor {
   const matrix = new Float32Array(count * places.length);
   places.forEach((place, index) => (matrix[place * places.length + index] = 1));
   return tensor('float32', matrix, [count, places.length]);
 }
 
-/** [places, count] 1 at each one's number. */
+/** [places, count] 1 at the index of each place. */
 function picking(places: readonly number[], count: number): Tensor {
   const matrix = new Float32Array(places.length * count);
   places.forEach((place, index) => (matrix[index * count + place] = 1));
@@ -91,7 +91,7 @@ function sums(values: Float64Array, { places, count }: Numbered): Float64Array {
   return result;
 }
 
-/** Numbers of the sequences of each pair. */
+/** Sequence indices of each pair. */
 function pairsOf(
   origins: readonly TokenOrigin[],
   sequences: readonly number[],

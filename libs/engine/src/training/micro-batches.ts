@@ -1,6 +1,6 @@
 import type { ProcessedImage } from '@ui-rl/models';
 
-/** What one forward and backward pass may hold at most; more memory buys fewer, larger passes. */
+/** Upper limits of one forward and backward pass; more memory allows fewer, larger passes. */
 export interface MicroBatchLimits {
   /** Sequences. */
   rows?: number;
@@ -12,23 +12,24 @@ export interface MicroBatchLimits {
 
 export const DEFAULT_LIMITS: Required<MicroBatchLimits> = { rows: 16, tokens: 2048, patches: 4096 };
 
-/** What a row takes in a pass. */
+/** Size of a row in a pass. */
 export interface RowSize {
   tokenIds: ArrayLike<number>;
   images: readonly Pick<ProcessedImage, 'key' | 'grid'>[];
 }
 
-/** Rows that go through one pass together. */
+/** Rows that must share a pass. */
 interface Bundle {
   rows: number[];
   longest: number;
 }
 
 /**
- * Sorts rows by length and cuts them into passes: neighbours of similar length waste little padding. What exceeds a limit alone
- * gets a pass of its own.
- * @param minimum at least this many passes, as far as there are bundles
- * @param bundleOf rows with the same key are never parted; default: each may stand alone
+ * Sorts rows by length and splits them into passes: similar lengths waste little padding. A bundle that exceeds a
+ * limit alone
+ * gets its own pass.
+ * @param minimum minimum number of passes, if there are enough bundles
+ * @param bundleOf rows with the same key stay together; default: each is independent
  * @returns indices into `rows`
  */
 export function planMicroBatches(
@@ -61,7 +62,7 @@ export function planMicroBatches(
   return batches;
 }
 
-/** Bundles by their longest row, rising. */
+/** Bundles by their longest row, ascending. */
 function bundles(rows: readonly RowSize[], bundleOf: (index: number) => unknown): Bundle[] {
   const known = new Map<unknown, Bundle>();
   rows.forEach(({ tokenIds }, index) => {
@@ -74,7 +75,7 @@ function bundles(rows: readonly RowSize[], bundleOf: (index: number) => unknown)
   return [...known.values()].toSorted((a, b) => a.longest - b.longest || a.rows[0] - b.rows[0]);
 }
 
-/** Patches that rows add to a pass that holds `images` already: distinct screenshots are encoded once. */
+/** Patches that rows add to a pass that already contains `images`: each distinct screenshot is encoded once. */
 function patchesOf(rows: readonly RowSize[], added: readonly number[], images: ReadonlySet<string>): number {
   const fresh = new Map(
     added

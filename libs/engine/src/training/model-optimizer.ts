@@ -19,13 +19,13 @@ import type {
   OptimizerSteps,
 } from './optimizer-steps';
 
-/** The optimizer of one trained model: its steps, and its state from one to the next. */
+/** The optimizer of one trained model: its steps, and its state between them. */
 export class ModelOptimizer {
   private taken = 0;
-  /** whose state it is */
+  /** optimizer to which the state belongs */
   private owner: string | undefined;
   private steps: OptimizerSteps | undefined;
-  /** a state that no step has gone on with yet */
+  /** a loaded state that no step has used yet */
   private restored: OptimizerArrays | undefined;
 
   constructor(private readonly memory: DeviceMemory) {}
@@ -46,7 +46,7 @@ export class ModelOptimizer {
     return { name: this.owner, steps: this.taken, tensors: toTensors(weights, arrays) };
   }
 
-  /** Goes on from what `save` gave. */
+  /** Resumes from the result of `save`. */
   restore(weights: WeightSet, saved: SavedOptimizer): void {
     const arrays = fromTensors(weights, saved);
     this.reset();
@@ -88,7 +88,7 @@ export class ModelOptimizer {
     return steps;
   }
 
-  /** Where the device has memory of its own, steps are taken there if the optimizer can. */
+  /** Takes steps on a device with its own memory if the optimizer supports it. */
   private async choosePlace(optimizer: Optimizer): Promise<void> {
     const onDevice = this.memory.location !== 'cpu' && optimizer.build !== undefined;
     if (this.steps !== undefined && this.steps instanceof DeviceSteps === onDevice) return;

@@ -3,16 +3,16 @@ import type { Optimizer, StateNames, WeightDescription } from '@ui-rl/plugin-kit
 import { EngineError } from '../errors';
 import type { WeightSet } from '../weights/weight-set';
 
-/** What an optimizer keeps of each weight on the host, by the name of the weight and those it gives itself. */
+/** Optimizer state on the host, by weight name and state name. */
 export type OptimizerArrays = Map<string, Record<string, Float32Array>>;
 
-/** An optimizer's state as checkpoints hold it. */
+/** An optimizer's state as checkpoints store it. */
 export interface SavedOptimizer {
-  /** Its name; absent before its first step. */
+  /** Its name; undefined before its first step. */
   name?: string | undefined;
-  /** Steps it has taken. */
+  /** Number of steps it has taken. */
   steps: number;
-  /** `<weight>.<name of the state>` → numbers, in the shape of the weight */
+  /** `<weight>.<state name>` → numbers, in the shape of the weight */
   tensors: ReadonlyMap<string, FloatTensor>;
 }
 
@@ -26,15 +26,15 @@ export function toTensors(weights: WeightSet, arrays: OptimizerArrays): Map<stri
 }
 
 /**
- * What `toTensors` gave; nothing where no step was taken. Throws an `EngineError` of category `checkpoint` where something is
- * missing for a weight or has another size.
+ * The inverse of `toTensors`; undefined if no step was taken. Throws an `EngineError` of category `checkpoint` if a
+ * weight's state is missing or has another size.
  */
 export function fromTensors(weights: WeightSet, { steps, tensors }: SavedOptimizer): OptimizerArrays {
   const arrays: OptimizerArrays = new Map();
   if (steps === 0) return arrays;
   const saved = byWeight(tensors);
   for (const [weight, { data }] of weights.tensors) {
-    // Of some weights an optimizer keeps nothing; whether this one does is asked where it is known.
+    // An optimizer may keep no state for some weights; its own code verifies that.
     const own = saved.get(weight) ?? new Map<string, Float32Array | undefined>();
     const copies = Array.from(own, ([state, found]) => {
       if (found?.length === data.length) return [state, found.slice()] as const;
@@ -48,7 +48,7 @@ export function fromTensors(weights: WeightSet, { steps, tensors }: SavedOptimiz
   return arrays;
 }
 
-/** What is kept of a weight, by the name of the state. */
+/** State of each weight, by state name. */
 function byWeight(tensors: SavedOptimizer['tensors']): Map<string, Map<string, Float32Array | undefined>> {
   const weights = new Map<string, Map<string, Float32Array | undefined>>();
   for (const [name, { data }] of tensors) {
@@ -60,7 +60,7 @@ function byWeight(tensors: SavedOptimizer['tensors']): Map<string, Map<string, F
   return weights;
 }
 
-/** Names of what an optimizer keeps of a weight. */
+/** Names of an optimizer's state arrays for a weight. */
 export function stateNames({ state }: Optimizer, weight: WeightDescription): StateNames {
   return typeof state === 'function' ? state(weight) : state;
 }

@@ -4,10 +4,10 @@ import type { WeightSet } from '../weights/weight-set';
 import type { AccumulatedGradients } from './accumulated-gradients';
 import type { OptimizerArrays } from './optimizer-state';
 
-/** An optimizer by name, made with the options of its run. */
+/** An optimizer by name, created with the options of its run. */
 export interface ChosenOptimizer {
   name: string;
-  /** Equal where name and options are. */
+  /** Equal if name and options are equal. */
   key: string;
   optimizer: Optimizer;
 }
@@ -17,20 +17,20 @@ export interface OptimizerStepOptions {
   /** The number of this step, from 1. */
   step: number;
   learningRate: number;
-  /** Gradients are scaled down together to this norm; 0 = never. */
+  /** Maximum norm of all gradients together (clipping); 0 = no clipping. */
   maxNorm: number;
 }
 
 export interface OptimizerStepResult {
-  /** The weights after the step, a set of its own. */
+  /** The weights after the step, as a new set. */
   weights: WeightSet;
   /** The norm of all gradients before clipping. */
   norm: number;
 }
 
-/** Where an optimizer's steps are taken, and its state kept between them. */
+/** Executes an optimizer's steps and keeps its state between them. */
 export interface OptimizerSteps {
-  /** Throws an `EngineError` of category `request`, with nothing changed, where the gradient is not finite. */
+  /** Throws an `EngineError` of category `request`, with nothing changed, if the gradient is not finite. */
   step(
     weights: WeightSet,
     gradients: AccumulatedGradients,
@@ -38,20 +38,20 @@ export interface OptimizerSteps {
   ): Promise<OptimizerStepResult>;
   /** The state on the host. */
   arrays(): Promise<OptimizerArrays>;
-  /** Goes on with a state from the host. */
+  /** Resumes from a state on the host. */
   restore(weights: WeightSet, arrays: OptimizerArrays): Promise<void>;
-  /** Forgets the state. */
+  /** Discards the state. */
   reset(): void;
   release(): Promise<void>;
 }
 
-/** The norm; throws an `EngineError` of category `request` where it is not finite. */
+/** The norm; throws an `EngineError` of category `request` if it is not finite. */
 export function finiteNorm(norm: number): number {
   if (Number.isFinite(norm)) return norm;
   throw new EngineError('request', `the gradient's norm is ${norm}; no step was taken`);
 }
 
-/** What gradients of that norm are multiplied with so that it is at most `maxNorm`; 0 = as they are. */
+/** Factor that scales gradients of this norm to at most `maxNorm`; 0 = no scaling. */
 export function clipScale(norm: number, maxNorm: number): number {
   return maxNorm > 0 && norm > maxNorm ? maxNorm / norm : 1;
 }

@@ -10,7 +10,7 @@ import { AccumulatedGradients } from './accumulated-gradients';
 import { ModelOptimizer } from './model-optimizer';
 import type { OptimizerStepOptions, OptimizerStepResult } from './optimizer-steps';
 
-/** One of the models over a base: its newest weights, the gradients they have accumulated, and its optimizer. */
+/** One of the models over a base: its newest weights, their accumulated gradients, and its optimizer. */
 export class TrainedModel {
   readonly checkpoints: Checkpoints;
   readonly dropoutSeeds: DropoutSeeds;
@@ -39,7 +39,7 @@ export class TrainedModel {
     return this.newest;
   }
 
-  /** Throws an `EngineError` where there is nothing to train or to save. */
+  /** Throws an `EngineError` if the model has no trained weights. */
   mustBeTrained(): void {
     if (this.description.trainable.mode !== 'frozen') return;
     throw new EngineError(
@@ -58,7 +58,7 @@ export class TrainedModel {
     return this.accumulated;
   }
 
-  /** One step by the accumulated gradients, which it forgets. */
+  /** Takes one step with the accumulated gradients and clears them. */
   async step(options: Omit<OptimizerStepOptions, 'step'>): Promise<OptimizerStepResult> {
     const gradients = await this.gradients();
     const result = await this.optimizer.step(this.newest, gradients, options);
@@ -75,7 +75,7 @@ export class TrainedModel {
     await this.checkpoints.save(dir, this.newest, await this.optimizer.save(this.newest), files);
   }
 
-  /** Goes on from a folder; accumulated gradients belong to other weights and are forgotten. */
+  /** Loads a folder and discards accumulated gradients, which belong to other weights. */
   async load(dir: string, options: { optimizer: boolean }): Promise<void> {
     const weights = await this.checkpoints.load(dir);
     const saved = options.optimizer ? await this.checkpoints.loadOptimizer(dir) : undefined;
@@ -92,7 +92,7 @@ export class TrainedModel {
   }
 }
 
-/** Folders of the weights of a network. */
+/** Checkpoints of a network's weights. */
 export function checkpointsOf({ base }: Device, { layout, role }: Network): Checkpoints {
   return new Checkpoints(base.folder, role, planOf(layout));
 }

@@ -8,19 +8,19 @@ import { lossFeeds, sequenceOf, type TokenOrigin } from './loss-feeds';
 import { planMicroBatches, type MicroBatchLimits } from './micro-batches';
 import type { TrainedModel } from './trained-model';
 
-/** Log-probability of each position's target, or what a critic says of its state; NaN where its weight is 0. */
+/** Log-probability of each position's target, or a critic's value of its state; NaN where the weight is 0. */
 export type DatumScores = Float32Array;
 
 export interface TrainingResult {
   scores: DatumScores[];
   /**
-   * `loss`, `entropy` of a policy, `tokens`, `passes`, metrics of the loss as `loss/<name>`, and of what is added to it as
+   * `loss`, `entropy` of a policy, `tokens`, `passes`, metrics of the loss as `loss/<name>`, and of regularizers as
    * `regularizer/<name>`
    */
   metrics: Record<string, number>;
 }
 
-/** Data that are trained or scored in passes of a size that fits into memory. */
+/** Trains or scores data in passes of a size that fits into memory. */
 export class Trainer {
   trainMs = 0;
 
@@ -43,8 +43,9 @@ export class Trainer {
   }
 
   /**
-   * Gradients of Σ weight · loss, added to those accumulated; nothing is added where it fails. Throws an `EngineError` of category
-   * `request` where no token has a weight, data lack what the loss reads, or the loss is not finite.
+   * Adds the gradients of Σ weight · loss to the accumulated ones; adds nothing if it fails. Throws an `EngineError`
+   * of category
+   * `request` if no token has a weight, data lack an input of the loss, or the loss is not finite.
    */
   async forwardBackward(
     model: TrainedModel,
@@ -87,7 +88,7 @@ export class Trainer {
   }
 }
 
-/** Results of passes added up. */
+/** Sums of pass results. */
 class Sums {
   loss = 0;
   private tokens = 0;
@@ -137,7 +138,7 @@ function scatter(
   });
 }
 
-/** @throws EngineError `request` where a loss is not for such a model */
+/** @throws EngineError `request` if a loss does not apply to such a model */
 function checkModel({ name, trains, scope }: Loss, { description, network }: TrainedModel): void {
   if (trains !== network.role) {
     throw new EngineError(
@@ -160,7 +161,7 @@ function checkInputs({ name, inputs, scope }: Loss, datum: TrainingDatum, index:
   }
 }
 
-/** What must go through one pass: the data of a sequence or of a pair, where the loss looks at those. */
+/** Key of data that must share a pass: those of a sequence or of a pair, if the loss has that scope. */
 function bundleBy({ scope }: Loss, rows: readonly TrainingDatum[]): (index: number) => unknown {
   switch (scope) {
     case 'token':

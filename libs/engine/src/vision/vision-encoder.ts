@@ -9,21 +9,21 @@ import { feedsOf, type WeightSet } from '../weights/weight-set';
 export interface VisionEncoderOptions {
   session: SessionOptions;
   memory: DeviceMemory;
-  /** Encode images one by one, so that none depends on its neighbours. */
+  /** Encode images one by one, so that results do not depend on other images. */
   alone: boolean;
-  /** Patches encoded in one pass. */
+  /** Patches per pass. */
   patches: number;
   caches: CacheMemory;
 }
 
-/** Turns images into features, each distinct image once as long as the weights that read it stay the same. */
+/** Encodes images to features, each distinct image once per version of the weights. */
 export class VisionEncoder {
   private readonly cache: FeatureCache;
   private readonly sessions = new Map<AttentionKind, Promise<Session>>();
 
   private readonly weightNames: readonly string[];
 
-  /** @param parameters a fresh source for each graph */
+  /** @param parameters creates a source for each graph */
   constructor(
     private readonly family: Family,
     private readonly parameters: () => ParameterSource,
@@ -54,8 +54,8 @@ export class VisionEncoder {
   }
 
   /**
-   * Features of images as inputs of a trainer's graph, below each other.
-   * @param rows rows that each image takes there, see `TrainerBatch.featureRows`
+   * Stacked features of images as inputs of a trainer's graph.
+   * @param rows number of rows per image, see `TrainerBatch.featureRows`
    */
   async featureFeeds(
     weights: WeightSet,
@@ -77,7 +77,7 @@ export class VisionEncoder {
     return feeds;
   }
 
-  /** Drops what weights made that nothing can ask for any more. */
+  /** Drops the features of weights that can no longer be requested. */
   forget(weights: WeightSet): void {
     this.cache.forget(weights.id);
   }
@@ -86,7 +86,7 @@ export class VisionEncoder {
     return this.weightNames.length === 0 ? undefined : weights.id;
   }
 
-  /** Images of equal grid together, since passes pad to the longest. */
+  /** Groups images of equal grid, because passes pad to the longest. */
   private passes(images: ProcessedImage[]): ProcessedImage[][] {
     if (this.options.alone) return images.map((image) => [image]);
     const sorted = images.toSorted((a, b) => patchCount(a) - patchCount(b));
@@ -118,7 +118,7 @@ export class VisionEncoder {
     });
   }
 
-  /** Sessions are made when the first image of their kind comes. */
+  /** Creates sessions on first use. */
   private session(longest: number): Promise<Session> {
     const attention = attentionFor(longest);
     return memoize(this.sessions, attention, () => {

@@ -26,18 +26,20 @@ const HEAD_FILE = 'value_head.safetensors';
 
 interface InfoFile extends WeightsInfo {
   mode: 'lora' | 'full' | 'critic';
-  /** The optimizer whose state is there; absent before its first step. */
+  /** The optimizer whose state is stored; undefined before its first step. */
   optimizer?: string | undefined;
-  /** Steps behind that state. */
+  /** Number of steps of that state. */
   optimizerSteps: number;
-  /** sha256 of the file of that state, hex; absent where an older version wrote it. */
+  /** Hex sha256 of the state file; undefined in files of an older version. */
   optimizerDigest?: string;
 }
 
 /**
- * Checkpoint folders: an adapter in PEFT format or a whole Hugging Face folder, of a critic `value_head.safetensors`,
- * `optimizer.safetensors`, `engine.json` (version and digest), and what the caller adds. A folder is written under another name and renamed, so a process that is
- * killed leaves either the whole folder or none.
+ * Checkpoint folders: an adapter in PEFT format or a whole Hugging Face folder, for a critic also
+ * `value_head.safetensors`,
+ * `optimizer.safetensors`, `engine.json` (version and digest), and the caller's files. A folder is written under a
+ * temporary name and renamed, so
+ * that a killed process leaves either the whole folder or none.
  */
 export class Checkpoints {
   constructor(
@@ -46,7 +48,7 @@ export class Checkpoints {
     private readonly plan: LoraPlan | undefined,
   ) {}
 
-  /** @param files further files, name → text */
+  /** @param files additional files, name → text */
   async save(
     dir: string,
     weights: WeightSet,
@@ -70,12 +72,12 @@ export class Checkpoints {
     return { version: weights.version, digest: weights.digest };
   }
 
-  /** The weights alone, for other programs. */
+  /** Writes only the weights, for other programs. */
   export(dir: string, weights: WeightSet): Promise<void> {
     return writeFolder(dir, (temporary) => this.saveWeights(temporary, weights));
   }
 
-  /** Reads weights from a folder that `save` wrote, or from any PEFT adapter or model folder (then of version 0). */
+  /** Reads weights from a folder that `save` wrote, or from any PEFT adapter or model folder (as version 0). */
   async load(dir: string): Promise<WeightSet> {
     const info = await readInfo(dir);
     if (info !== undefined && info.mode !== this.mode) {
@@ -97,7 +99,7 @@ export class Checkpoints {
     return weights;
   }
 
-  /** The state of the optimizer in a folder; undefined where it has none. Throws an `EngineError` where it is not what was saved. */
+  /** The optimizer state in a folder; undefined if there is none. Throws an `EngineError` if it is corrupt. */
   async loadOptimizer(dir: string): Promise<SavedOptimizer | undefined> {
     const info = await readInfo(dir);
     if (info === undefined) return undefined;
@@ -151,7 +153,7 @@ export class Checkpoints {
         `${dir}: the adapter has ${describe(loaded.plan)}; the engine was started with ${describe(plan)}`,
       );
     }
-    // In the order in which a fresh adapter has them, so that sums over all of them are rounded alike.
+    // In the order of a fresh adapter, so that sums over all of them round identically.
     return new Map(loraParameters(plan).map(({ name }) => [name, loaded.tensors.get(name)!]));
   }
   private async readHead(dir: string): Promise<[string, FloatTensor][]> {
@@ -192,7 +194,7 @@ async function readInfo(dir: string): Promise<InfoFile | undefined> {
   }
 }
 
-/** Writes a folder under another name, and renames it once it is finished. */
+/** Writes a folder under a temporary name, and renames it once it is complete. */
 async function writeFolder(dir: string, write: (temporary: string) => Promise<void>): Promise<void> {
   const temporary = `${dir}.writing`;
   await rm(temporary, { recursive: true, force: true });
@@ -201,7 +203,7 @@ async function writeFolder(dir: string, write: (temporary: string) => Promise<vo
   await replaceFolder(temporary, dir);
 }
 
-/** Puts a finished folder in the place of another, which disappears. */
+/** Replaces a folder with a complete one. */
 async function replaceFolder(finished: string, dir: string): Promise<void> {
   await mkdir(dirname(dir), { recursive: true });
   const old = `${dir}.old`;

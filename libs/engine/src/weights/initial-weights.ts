@@ -8,7 +8,10 @@ import {
 import type { LossModel } from '@ui-rl/plugin-kit';
 import { WeightSet } from './weight-set';
 
-/** The weights training starts from: a fresh adapter that changes nothing yet, for a critic with a head; or all weights of the folder. */
+/**
+ * The weights from which training starts: a fresh zero adapter, for a critic with a head; or all weights of the
+ * folder.
+ */
 export async function initialWeights(
   { family, weights }: ModelFolder,
   plan: LoraPlan | undefined,

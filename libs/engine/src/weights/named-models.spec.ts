@@ -76,7 +76,7 @@ describe('models over one base', () => {
     const before = Object.fromEntries(
       await Promise.all(names.map(async (name) => [name, await scores(engine, data, name)] as const)),
     );
-    // Gradients of the one are still there when the other takes its step.
+    // Gradients of one model remain when the other takes a step.
     await engine.forwardBackward({ model: 'critic', data: data.slice(0, 2), loss: crossEntropy });
     expect((await train(engine, data)).version).toBe(1);
     expect(await scores(engine, data, 'second')).toEqual(before.second);
@@ -122,7 +122,7 @@ describe('models over one base', () => {
     await expect(engine.removeModel('first')).rejects.toThrow('was added');
     await expect(alone.removeModel('policy')).rejects.toThrow('was added');
     expect((await engine.info()).models).toEqual(['second', 'base']);
-    // From a folder, as it was saved.
+    // Loaded from a saved folder.
     const dir = join(scratch, 'added');
     await engine.saveState({ model: 'second', dir });
     const { trainable } = adapter({ rank: 2 });

@@ -8,19 +8,19 @@ import {
 } from '@ui-rl/models';
 import { feedsOf, type WeightSet } from './weight-set';
 
-/** Adapted layers of up to so many weights are sampled from with the adapter merged in: a quarter of a gigabyte. */
+/** Up to this many weights, adapted layers are sampled from with the adapter merged in: a quarter of a gigabyte. */
 const MERGE_LIMIT = 64 * 1024 * 1024;
 
-/** The weights as the decoder's sampling graphs take them. */
+/** The weights as inputs of the decoder's sampling graphs. */
 export interface SamplingWeights {
-  /** A fresh source for each graph. */
+  /** Creates a source for each graph. */
   parameters(): ParameterSource;
   /** Inputs of a graph that was built with `parameters`. */
   feeds(weights: WeightSet, names: readonly string[]): Promise<Record<string, Tensor>>;
   release(): Promise<void>;
 }
 
-/** Weights as they are trained: all of them, or adapters beside frozen ones. */
+/** Weights as in training: all of them, or adapters beside frozen ones. */
 export function trainedWeights(parameters: () => ParameterSource, memory: DeviceMemory): SamplingWeights {
   return {
     parameters,
@@ -30,8 +30,8 @@ export function trainedWeights(parameters: () => ParameterSource, memory: Device
 }
 
 /**
- * Whether a plan's layers of the decoder are small enough to keep a merged copy per policy version. Experts are not merged: a
- * graph takes them from the file one by one.
+ * Whether a plan's decoder layers are small enough to keep a merged copy per policy version. Experts are not merged,
+ * because a graph reads them from the file one by one.
  */
 export function canMerge(plan: LoraPlan): boolean {
   if (decoderModules(plan).some(({ stack }) => stack !== undefined)) return false;
@@ -47,13 +47,13 @@ function decoderModules(plan: LoraPlan): LinearSpec[] {
 }
 
 /**
- * Frozen weights with the adapter merged in, W + scale · BA, computed once per policy version: decoding a token is then as
- * cheap as without an adapter.
+ * Frozen weights with the adapter merged in, W + scale · BA, computed once per policy version: decoding then costs as
+ * much as without an adapter.
  */
 export class MergedWeights implements SamplingWeights {
   private constructor(
     private readonly store: WeightStore,
-    /** name of a weight → name of the session's result that is it with the adapter merged in */
+    /** weight name → name of the session output with the merged weight */
     private readonly outputs: ReadonlyMap<string, string>,
     private readonly session: Session,
     private readonly memory: DeviceMemory,

@@ -6,9 +6,9 @@ import { memoize } from '../memoize';
 let nextId = 1;
 
 /**
- * The trained weights of one policy version, on the host and, once they are used, in the memory of a device. Sampler and
- * trainer feed the same tensors, without copies. A set that generation or a snapshot may still read is never changed: a
- * training step gives a new one.
+ * The trained weights of one policy version, on the host and, once used, in device memory. Sampler and trainer feed
+ * the same tensors, without copies. A set that generation or a snapshot may still read is never changed: a training
+ * step creates a new one.
  */
 export class WeightSet {
   /** Unique within the process. */
@@ -21,12 +21,12 @@ export class WeightSet {
     readonly tensors: ReadonlyMap<string, FloatTensor>,
   ) {}
 
-  /** Of a model whose weights are all frozen. */
+  /** For a model with frozen weights only. */
   static none(): WeightSet {
     return new WeightSet(0, new Map());
   }
 
-  /** sha256 of the safetensors file these weights are saved as, hex. */
+  /** Hex sha256 of the safetensors file that these weights are saved as. */
   get digest(): string {
     this.digestText ??= tensorsDigest(this.tensors);
     return this.digestText;
@@ -38,7 +38,7 @@ export class WeightSet {
     return count;
   }
 
-  /** A copy on the host to be changed, of the next version. */
+  /** A mutable copy on the host, with the next version. */
   next(): WeightSet {
     const copies = [...this.tensors].map(([name, { shape, data }]): [string, FloatTensor] => [
       name,
@@ -47,22 +47,22 @@ export class WeightSet {
     return new WeightSet(this.version + 1, new Map(copies));
   }
 
-  /** Graph inputs by weight name, in the memory of the device. */
+  /** Graph inputs by weight name, in device memory. */
   feeds(memory: DeviceMemory): Promise<Feeds> {
     return this.derive(memory, () => memory.upload(this.onHost()));
   }
 
-  /** Says that the weights lie in the device's memory already, under the names of their inputs. */
+  /** Registers tensors that already hold the weights in device memory, by input name. */
   liesIn(memory: DeviceMemory, feeds: Feeds): void {
     this.derived.set(memory, Promise.resolve(feeds));
   }
 
-  /** What `owner` makes of these weights for its graphs: made once, and kept as long as the set is. */
+  /** Values that `owner` derives from these weights for its graphs: computed once and kept with the set. */
   derive(owner: object, make: () => Promise<Feeds>): Promise<Feeds> {
     return memoize(this.derived, owner, make);
   }
 
-  /** Frees the device's memory. The set can be used again, at the cost of a new upload. */
+  /** Frees the device memory. Using the set afterwards uploads it again. */
   async free(): Promise<void> {
     const derived = [...this.derived.values()];
     this.derived.clear();
@@ -79,7 +79,7 @@ export class WeightSet {
   }
 }
 
-/** The weights a graph takes as inputs. */
+/** The weights that a graph takes as inputs. */
 export async function feedsOf(
   weights: WeightSet,
   memory: DeviceMemory,

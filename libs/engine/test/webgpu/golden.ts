@@ -5,7 +5,7 @@ import type { Device } from '@ui-rl/graph';
 import type { LocalEngineSettings } from '../../src/local-engine';
 import { fixtures, frozen, scores, TestModel } from '../test-model';
 
-/** A driver in software takes its time; what a long answer adds, the same fixtures show on the CPU. */
+/** Short, because a software driver is slow; long answers of the same fixtures are tested on the CPU. */
 const MAX_TOKENS = 4;
 
 interface Expected {
@@ -21,7 +21,7 @@ export interface Golden {
   greedy: number[];
 }
 
-/** A golden conversation is scored and answered on a device. */
+/** Scores and answers a golden conversation on a device. */
 export async function golden(
   fixture: string,
   device: Device,

@@ -8,7 +8,7 @@ const names = ['key.0', 'value.0', 'key.1'].map((name) => ({ past: `past_${name}
 const shape = { rows: 8, kvHeads: 2, maxLength: 64, headDim: 3 };
 const memory = deviceMemory('webgpu');
 
-/** Results of a pass, other numbers for each. */
+/** Results of a pass, with distinct numbers. */
 function added(rows: number, tokens: number, seed: number): Record<string, Tensor> {
   const size = rows * shape.kvHeads * tokens * shape.headDim;
   return Object.fromEntries(
@@ -19,7 +19,7 @@ function added(rows: number, tokens: number, seed: number): Record<string, Tenso
   );
 }
 
-/** What rows hold, as many tokens of each as it has. */
+/** The contents of rows, as many tokens of each as it has. */
 async function contents(cache: KvCache, tokens: readonly number[], first = 0): Promise<number[]> {
   const host = await memory.download(await cache.view(tokens.length, first));
   return names.flatMap(({ past }) => {
@@ -52,7 +52,7 @@ async function exercise(first: KvCache): Promise<number[][]> {
   cache.ensureCapacity(33, 4);
   await decode(cache, [6, 4, 5, 3], 3);
   await note(cache, [7, 5, 6, 4]);
-  // The first row ends, the last one takes its place; two more prompts come.
+  // The first row ends, the last one takes its slot, and two more prompts arrive.
   cache.copyRow(3, 0, 4);
   await cache.append(added(2, 7, 4), [7, 6], 3);
   await note(cache, [4, 5, 6, 7, 6]);
@@ -62,7 +62,7 @@ async function exercise(first: KvCache): Promise<number[][]> {
   await note(cache, [5, 6, 7, 8, 7]);
   const [whole, part] = [await cache.copyOut(1, 0, 6), await cache.copyOut(2, 3, 7)];
   await note(cache, [5, 6]);
-  // Prompts that begin like another row, and like one another, are read on.
+  // Continues prompts that share a prefix with another row, and with each other.
   await cache.copyIn(whole, 4, 2, 0);
   await cache.copyIn(part, 2, 2, 4);
   await cache.copyIn(whole, 5, 3, 0);
@@ -82,7 +82,7 @@ async function exercise(first: KvCache): Promise<number[][]> {
   return states;
 }
 
-/** The same things done to a cache on the host and to one on a device: what the rows then hold. */
+/** Performs the same operations on a cache on the host and on one on a device; returns the contents of both. */
 export async function caches(): Promise<Record<'host' | 'device', number[][]>> {
   const sessions = new KvSessions(names, shape);
   const host = await exercise(new HostKvCache(shape, names));

@@ -1,5 +1,5 @@
-// Child process of a spec: everything that is to be seen on WebGPU, as JSON. One process, since a driver in software spends most of
-// its time on compiling shaders.
+// Child process of a spec: runs all WebGPU checks and writes the results as JSON. One process, because a software
+// driver spends most of its time compiling shaders.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deviceMemory, freeTensors, tensor } from '@ui-rl/graph';
@@ -11,16 +11,16 @@ import { residency } from './residency';
 export interface Results {
   cpu: Steps;
   gpu: Steps;
-  /** As one graph; checkpoints and answers are as they are layer by layer. */
+  /** As one graph; checkpoints and answers are the same as layer by layer. */
   whole: Step;
   families: Record<string, Golden>;
-  /** What an engine that is to compute in fp16 says of a driver that cannot. */
+  /** The error of an fp16 engine on a driver without fp16. */
   withoutHalf: string;
   caches: Awaited<ReturnType<typeof caches>>;
   residency: Awaited<ReturnType<typeof residency>>;
 }
 
-/** The device lives, and keeps its shaders, as long as it has a session. */
+/** The device and its shaders live as long as it has a session. */
 async function keepingShaders<T>(work: () => Promise<T>): Promise<T> {
   const memory = deviceMemory('webgpu');
   freeTensors(Object.values(await memory.upload({ any: tensor('float32', [1], [1]) })));

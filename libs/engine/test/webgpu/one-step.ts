@@ -12,7 +12,7 @@ interface Golden {
 export interface Step {
   /** of the golden answer, before the step */
   golden: number[];
-  /** of what is trained: a shorter conversation, as a driver in software takes its time */
+  /** of the trained conversation: a shorter one, because a software driver is slow */
   before: number[];
   after: number[];
   loss: number;
@@ -32,12 +32,12 @@ export interface StepOptions {
   gradientCheckpointing: 'on' | 'off';
 }
 
-/** An engine scores a golden conversation and takes a training step. */
+/** Scores a golden conversation and takes a training step. */
 export function oneStep(fixture: string, options: StepOptions): Promise<Step> {
   return withEngine(fixture, options, firstStep);
 }
 
-/** The same, then another step, back to a checkpoint, and answers to several prompts at once. */
+/** Also takes another step, loads a checkpoint, and answers several prompts at once. */
 export function manySteps(fixture: string, options: StepOptions, dir: string): Promise<Steps> {
   return withEngine(fixture, options, async (lesson) => ({
     ...(await firstStep(lesson)),
@@ -89,7 +89,7 @@ async function goOn({ engine, model, prompt, data }: Lesson, dir: string) {
   await engine.loadState({ model: 'policy', dir, optimizer: true });
   await train(engine, data);
   const again = await scores(engine, data);
-  // Two samples of one prompt, a shorter prompt, and one more than there are rows.
+  // Two samples of one prompt, a shorter prompt, and one request more than there are rows.
   const texts = [
     [5, 6, 7],
     [8, 9],

@@ -10,13 +10,13 @@ import { fixtures } from '../test-model';
 
 type Phase = 'start' | 'sampling' | 'training';
 
-/** Names of inputs that were fed from the host, by what was going on. */
+/** Names of inputs that were fed from the host, by phase. */
 const fromHost: Record<Phase, string[]> = { start: [], sampling: [], training: [] };
 let phase: Phase = 'start';
 
 type Run = (feeds: Record<string, Tensor>, ...rest: unknown[]) => Promise<unknown>;
 
-/** From here on, for the whole process. */
+/** Patches sessions for the rest of the process. */
 function watchSessions(): void {
   const create = InferenceSession.create.bind(InferenceSession) as (
     ...all: unknown[]
@@ -34,7 +34,7 @@ function watchSessions(): void {
   };
 }
 
-/** Which inputs of sessions come from the host while an engine samples and trains on the device. */
+/** The session inputs that come from the host while an engine samples and trains on the device. */
 export async function residency(fixture: string): Promise<Record<Phase, string[]>> {
   watchSessions();
   const modelDir = join(fixtures, fixture, 'model');

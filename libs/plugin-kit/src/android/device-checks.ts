@@ -5,7 +5,7 @@ import { appName, filePath, packageName, refuse, settingName } from './names';
 import { readQuery } from './queries';
 import { shellWord, type CommandReply, type RunCommand } from './shell';
 
-/** What became of one check, as it stands in the state of an episode. */
+/** The result of one check, as stored in the state of an episode. */
 export interface DeviceValidation {
   command: string;
   expected: string;
@@ -14,12 +14,12 @@ export interface DeviceValidation {
   executionTimeMs: number;
 }
 
-/** One of the few questions that a task may ask a device. */
+/** A check that a task may run on a device. */
 export interface DeviceCheck {
   command: string;
-  /** What must hold, in words. */
+  /** The expected condition, in words. */
   expected: string;
-  /** What the device says, and whether that is it. Throws where the command failed. */
+  /** Judges the device's answer. Throws if the command failed. */
   judge: (reply: CommandReply) => Pick<DeviceValidation, 'actual' | 'success'>;
 }
 
@@ -40,16 +40,17 @@ const READERS: Readonly<Record<Form, { fields: readonly string[]; read: Read }>>
 };
 
 /**
- * Reads what a task wants to hold on an Android device, each one of
+ * Parses the checks of a task on an Android device, each one of
  *
  * - `{setting: "global wifi_on", expected: 1}`, or a list of values, or `at_least` and `at_most`: `settings get`;
- * - `{focus: "com.android.settings"}`, an activity of it, or a list of such: `dumpsys window | grep mCurrentFocus`;
- * - `{activity: "WifiSettings"}`: the same, part of the name of the activity or window, whatever its case;
+ * - `{focus: "com.android.settings"}`, one of its activities, or a list of these: `dumpsys window | grep
+ *   mCurrentFocus`;
+ * - `{activity: "WifiSettings"}`: the same command; matches a part of the activity's or window's name, ignoring case;
  * - `{package: "org.example.app", installed: false}` (default true): `pm list packages`;
  * - `{file: "/sdcard/a.txt", exists: false}` (default true): `test -e`;
- * - `{query: "wifi_enabled", expected: true}`: one of these by the name recipes give it.
+ * - `{query: "wifi_enabled", expected: true}`: one of the above, by its name in recipes.
  *
- * No other command gets to a device. Throws `PluginError` `option` that names what is wrong.
+ * No other command reaches a device. Throws `PluginError` `option` that names the fault.
  */
 export function readDeviceChecks(validators: unknown, where = 'validators'): DeviceCheck[] {
   if (validators === undefined) return [];
@@ -58,8 +59,8 @@ export function readDeviceChecks(validators: unknown, where = 'validators'): Dev
 }
 
 /**
- * The state of a device that verifiers judge: what is known of it, and what it answers to the checks of the task where there are any.
- * Throws what `run` throws.
+ * The state of a device that verifiers judge: its known facts, and the results of the task's checks, if any. Rethrows
+ * errors of `run`.
  */
 export async function validatedState(
   known: Readonly<Record<string, unknown>>,
@@ -71,7 +72,7 @@ export async function validatedState(
   return { ...known, validations, validated: validations.every(({ success }) => success) };
 }
 
-/** Asks a device all of them, one after the other. Throws what `run` throws. */
+/** Runs all checks on a device, one after the other. Rethrows errors of `run`. */
 export async function validateDevice(
   checks: readonly DeviceCheck[],
   run: RunCommand,
@@ -168,7 +169,7 @@ function focused(expected: string, holds: (component: string) => boolean): Devic
     command: FOCUS,
     expected,
     judge: (reply) => {
-      // A device that works has such a line even where nothing has the focus.
+      // A working device prints such a line even if no window has the focus.
       const actual = focusOf(succeeded(FOCUS, reply));
       return { actual, success: holds(actual) };
     },
@@ -176,8 +177,8 @@ function focused(expected: string, holds: (component: string) => boolean): Devic
 }
 
 /**
- * The window that has the focus, from the line of `dumpsys window`: `package/activity`, or its title where that is a window of the
- * system (`NotificationShade`); empty where none has it. Where there are several displays, the first that has one.
+ * The focused window in a line of `dumpsys window`: `package/activity`, or its title for a window of the system
+ * (`NotificationShade`); empty if none is focused. With several displays, the first that has a focused window.
  */
 export function focusOf(dump: string): string {
   const windows = [...dump.matchAll(/mCurrentFocus=Window\{\S+ (?:u\d+ )?(.*?)\}/g)].map(
@@ -186,7 +187,7 @@ export function focusOf(dump: string): string {
   return wholeComponent(windows[0]?.trim() ?? '');
 }
 
-/** What is asked for the focus. */
+/** The command that prints the focus. */
 export const FOCUS_COMMAND = FOCUS;
 
 /** `com.a/.B` is short for `com.a/com.a.B`. */
@@ -242,7 +243,7 @@ function check(command: string, expected: string, holds: (actual: string) => boo
   };
 }
 
-/** A command that fails says nothing of the task: the episode has no verdict then. */
+/** A failed command says nothing about the task, so the episode gets no verdict. */
 function succeeded(command: string, { exitCode, stdout }: CommandReply): string {
   if (exitCode === 0) return stdout;
   throw new DeviceCommandError(

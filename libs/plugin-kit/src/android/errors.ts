@@ -3,18 +3,18 @@ import { PluginError } from '../errors';
 import { outsideText } from '../outside';
 
 export type DeviceErrorCode =
-  /** The task's options are wrong; playing it again does not help. */
+  /** The task's options are invalid; retrying does not help. */
   | 'bad_task'
-  /** The device cannot be brought into the state the task begins with. */
+  /** The device cannot reach the initial state of the task. */
   | 'bad_start'
-  /** No device is free, or becomes so in time. */
+  /** No device is free, or becomes free in time. */
   | 'capacity'
-  /** The device, or what it is reached through, is gone. */
+  /** The device, or the connection to it, is lost. */
   | 'crashed'
   /** The device did not answer in time. */
   | 'deadline';
 
-/** Everything that can go wrong with a device; `code` is what a caller of the environment gets to see. */
+/** Any failure of a device; `code` is what the environment's caller receives. */
 export class DeviceError extends Error {
   override readonly name = 'DeviceError';
 
@@ -27,15 +27,15 @@ export class DeviceError extends Error {
   }
 }
 
-/** The device is there, but a command that always works there did not. */
+/** The device is connected, but a command failed that should always work. */
 export class DeviceCommandError extends Error {
   override readonly name = 'DeviceCommandError';
 }
 
-/** A device says what it likes. */
+/** The text comes from the device and is untrusted. */
 const MAX_MESSAGE = 1_000;
 
-/** Failures of the world become values; everything else propagates. */
+/** Converts device failures to values; rethrows all other errors. */
 export async function asDeviceReply<T>(work: () => Promise<T>): Promise<Reply<T>> {
   try {
     return { ok: true, value: await work() };

@@ -1,11 +1,11 @@
 import { PluginError } from '../errors';
 import { show } from '../show';
 
-/** How Android names things; everything else is refused before it gets near a device. */
+/** Android's naming rules; other names are rejected before they reach a device. */
 const SETTING = /^(global|system|secure) [A-Za-z0-9_.]{1,100}$/;
 const PACKAGE = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/;
 const COMPONENT = /^[A-Za-z0-9_.]+\/[A-Za-z0-9_.$]+$/;
-// eslint-disable-next-line no-control-regex -- what no path on a device needs
+// eslint-disable-next-line no-control-regex -- no path on a device needs them
 const FILE = /^\/[^\u0000-\u001f\u007f]{1,500}$/;
 
 /** `global wifi_on`: namespace and key of a setting. */

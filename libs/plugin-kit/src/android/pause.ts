@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeviceError } from './errors';
 
-/** Lets a device show what an action did. @throws DeviceError `deadline` where the signal comes first */
+/** Gives a device time to show the effect of an action. @throws DeviceError `deadline` if the signal aborts first */
 export async function pauseForDevice(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal });

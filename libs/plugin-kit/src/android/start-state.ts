@@ -5,21 +5,21 @@ import { DeviceCommandError } from './errors';
 import { appName, packageName, refuse, settingName } from './names';
 import { shellWord, type RunCommand } from './shell';
 
-/** How an episode on an Android device begins. */
+/** The initial state of an episode on an Android device. */
 export interface DeviceStart {
   /** `global wifi_on` → value. */
   settings: Readonly<Record<string, string>>;
-  /** Packages that are stopped. */
+  /** Packages to stop. */
   stop: readonly string[];
-  /** Package or activity that is opened; absent: the home screen. */
+  /** Package or activity to open; undefined: the home screen. */
   open?: string;
 }
 
 const FIELDS = ['settings', 'stop', 'open'];
 
 /**
- * Reads how a task begins: `{settings: {"global wifi_on": 0}, stop: ["com.android.settings"], open: "com.android.settings"}`, all
- * optional. Throws `PluginError` `option` that names what is wrong.
+ * Parses the initial state of a task: `{settings: {"global wifi_on": 0}, stop: ["com.android.settings"], open:
+ * "com.android.settings"}`, all optional. Throws `PluginError` `option` that names the fault.
  */
 export function readDeviceStart(start: unknown, where = 'start'): DeviceStart {
   if (start === undefined) return { settings: {}, stop: [] };
@@ -49,8 +49,8 @@ function readSettings(settings: Record<string, unknown>, where: string): Record<
 const ON_OFF = (on: string, off: string) => (value: string) => (value === '0' ? off : on);
 
 /**
- * What also moves the thing that a setting tells of: writing `wifi_on` alone turns no radio off. Where a device lacks the command,
- * the setting alone is written.
+ * Commands that also switch the hardware behind a setting: writing `wifi_on` alone does not switch the radio. If a
+ * device lacks the command, only the setting is written.
  */
 const SWITCHES: Readonly<Record<string, (value: string) => string | undefined>> = {
   'global wifi_on': ON_OFF('svc wifi enable', 'svc wifi disable'),
@@ -75,10 +75,11 @@ const SWITCHES: Readonly<Record<string, (value: string) => string | undefined>> 
 const POLL_MS = 100;
 
 /**
- * Brings a device into the state an episode begins with: home screen, apps stopped, settings written and read back, app opened.
- * Throws what `run` throws, `DeviceCommandError` where a setting or an app does not take.
+ * Brings a device to the initial state of an episode: home screen, apps stopped, settings written and verified, app
+ * opened.
+ * Rethrows errors of `run`; throws `DeviceCommandError` if a setting or an app does not take effect.
  *
- * @param withinMs how long a setting may take to be what was written
+ * @param withinMs time limit for a setting to take effect
  */
 export async function startDevice(start: DeviceStart, run: RunCommand, withinMs = 5_000): Promise<void> {
   await run('input keyevent KEYCODE_WAKEUP');
@@ -110,14 +111,17 @@ async function settled(name: string, value: string, run: RunCommand, until: numb
   }
 }
 
-/** Opens an app by its package, as its icon does, or one of its activities. Throws `DeviceCommandError` where there is none. */
+/**
+ * Opens an app by its package, like its icon, or one of its activities. Throws `DeviceCommandError` if it does not
+ * exist.
+ */
 export async function openApp(name: string, run: RunCommand): Promise<void> {
   const activity = name.includes('/') ? name : await launcherOf(name, run);
   const { exitCode, stdout } = await run(`am start -W -n ${shellWord(activity)}`);
   if (exitCode !== 0 || /^Error/m.test(stdout)) throw notOpened(name, stdout);
 }
 
-/** The activity behind the icon of a package. */
+/** The launcher activity of a package. */
 async function launcherOf(name: string, run: RunCommand): Promise<string> {
   const command = `cmd package resolve-activity --brief -c android.intent.category.LAUNCHER ${name}`;
   const { stdout } = await run(command);

@@ -8,7 +8,7 @@ import { IsIn } from 'class-validator';
 import type { ActionDialectComponent } from '../kinds';
 import { Doc } from '../options';
 
-/** The way a family of models has of writing actions, with coordinates of a choice. */
+/** The action format of a model family, with a choice of coordinate space. */
 interface DialectOptions {
   coordinates: CoordinateSpace;
 }

@@ -3,5 +3,5 @@ import { checks } from './checks';
 import { dialects } from './dialects';
 import { json } from './json';
 
-/** Components of this package itself. */
+/** Built-in components of this package. */
 export const components: readonly Component[] = [checks, json, ...dialects] as Component[];

@@ -1,7 +1,7 @@
 import type { Dialect } from '@ui-rl/actions';
 import type { ComponentBase } from './component';
 
-/** How a policy writes its actions: text ↔ a list of actions in pixels of the screenshot. */
+/** An action format: converts a policy's text to a list of actions in pixels of the screenshot, and back. */
 export type ActionDialectComponent<Options = unknown> = ComponentBase<
   'action-dialect',
   Options,

@@ -2,33 +2,35 @@ import type { ComponentKind } from '../component-kind';
 import type { OptionsClass, OptionsDescription } from '../options';
 
 /**
- * What every component says of itself. `Options` are its options as a run file gives them, checked and completed; `Made` is
- * what a service works with.
+ * The common members of all components. `Options` are the validated options of the run file with defaults; `Made` is
+ * the object that a service works with.
  */
 export interface ComponentBase<Kind extends ComponentKind, Options, Context, Made> {
   readonly kind: Kind;
-  /** How a run file names it: lower-case words joined by `-` or `_`; unique within its kind. */
+  /** Name in a run file: lower-case words joined by `-` or `_`; unique within its kind. */
   readonly name: string;
   /** One sentence for `ui-rl plugins` and the reference. */
   readonly description?: string;
   /**
-   * A class with class-validator decorators, whose initializers are the defaults and whose `@Doc` decorators are its help; or a
-   * plain description of the options, from which such a class is made. None: the component has no options. What is declared
-   * as a file (`LocalFile`, `type: 'file'`) is the path of a copy on this machine when the component is made.
+   * A class with class-validator decorators, whose initializers are the defaults and whose `@Doc` decorators are the
+   * help; or a plain description, from which such a class is generated. Undefined: the component has no options. An
+   * option that is declared as a file (`LocalFile`, `type: 'file'`) holds the path of a local copy when the component
+   * is created.
    */
   readonly options?: OptionsClass<Options & object> | OptionsDescription;
   /**
-   * Why these options do not go together with the rest of the run file, one sentence each; asked when a run file is read. Errors of
-   * `create` come later, when a service makes the component.
+   * Conflicts between these options and the rest of the run file, one sentence each; called when a run file is read.
+   * Errors of `create`
+   * surface later, when a service creates the component.
    */
   conflicts?(options: Options, run: RunView): readonly string[];
   create(options: Options, context: Context): Made;
 }
 
-/** A checked run file by groups, as `conflicts` may look at it: `run.model.use_lora`. */
+/** A validated run file by groups, as input of `conflicts`: `run.model.use_lora`. */
 export type RunView = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** How long an operation may take: until `deadlineAt`, or until `signal` aborts. */
+/** Time limit of an operation: until `deadlineAt`, or until `signal` aborts. */
 export interface Deadline {
   /** Milliseconds since the epoch. */
   deadlineAt: number;

@@ -1,25 +1,25 @@
 import type { ComponentBase } from './component';
 
-/** One turn, N sampled tokens. */
+/** One turn of N sampled tokens. */
 export interface CorrectionInput {
   /** [N] under the policy that sampled. */
   sampleLogprobs: Float32Array;
-  /** [N] under the policy as it was before the first optimizer step of this step's batch, recomputed by the trainer. */
+  /** [N] under the policy before the first optimizer step of this batch, recomputed by the trainer. */
   proximalLogprobs: Float32Array;
 }
 
-/** What is done about tokens that another policy (an older one, another engine) sampled. */
+/** Weights tokens that another policy (an older one, another engine) sampled. */
 export interface Correction {
   /**
-   * For an episode of which something is trained, all turns as they were sampled, in order, also those that are not trained themselves (without
-   * an advantage, too old): factors [N] each on the weights of their tokens; 0 masks a token, which then takes no part in the step.
+   * Receives all turns of an episode with trained tokens, in order, including turns that are not trained (without an
+   * advantage, too old). Returns factors [N] on the weights of their tokens; 0 excludes a token from the step.
    */
   weights(turns: readonly CorrectionInput[]): Float32Array[];
 }
 
 /**
- * Off-policy weights. With a correction other than `none`, the learner recomputes log-probabilities of the batch before the step;
- * they are what ratios (`old_logprobs` of losses) compare with.
+ * Off-policy weights. With a correction other than `none`, the learner recomputes log-probabilities of the batch
+ * before the step; ratios (`old_logprobs` of losses) refer to these.
  */
 export interface CorrectionComponent<Options = unknown> extends ComponentBase<
   'correction',

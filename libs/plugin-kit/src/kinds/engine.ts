@@ -1,12 +1,12 @@
 import type { ComponentBase, Log } from './component';
 import type { LossInput, LossModel } from './policy-loss';
 
-/** A part of a model input, in order. Tokens of all chunks together are the sequence. */
+/** A part of a model input, in order. The tokens of all chunks form the sequence. */
 export type ModelInputChunk =
   | { type: 'text'; tokens: ArrayLike<number> }
   /**
-   * Takes `tokens` places of the sequence. Bytes are asked for by hash where the engine does not have them (any more). Where text
-   * stands between the places of one image, further parts of it are chunks with `continues`.
+   * Occupies `tokens` positions of the sequence. The engine requests the bytes by hash if it does not have them. If
+   * text stands between the tokens of one image, its further parts are chunks with `continues`.
    */
   | { type: 'image'; sha256: string; tokens: number; continues?: boolean };
 
@@ -15,46 +15,51 @@ export interface ModelInput {
 }
 
 /**
- * One sequence to learn from or to score. Arrays have one element per position of `modelInput`; position i speaks of
+ * One sequence to train on or to score. Arrays have one element per position of `modelInput`; position i refers to
  * `targetTokens[i]`, the token that follows it (already shifted, as in Tinker's API).
  */
 export interface Datum {
   modelInput: ModelInput;
-  /** [L] what each position is to predict. */
+  /** [L] target of each position. */
   targetTokens: ArrayLike<number>;
-  /** [L] weight of each position in the loss; 0: not trained. All aggregation (means over tokens, sequences) lies in here. */
+  /**
+   * [L] weight of each position in the loss; 0: not trained. The weights include all aggregation (means over tokens,
+   * sequences).
+   */
   weights: ArrayLike<number>;
-  /** [L] each, what the loss declares, besides the above. */
+  /** [L] each: further inputs that the loss declares. */
   lossInputs?: Readonly<Partial<Record<LossInput, ArrayLike<number>>>>;
-  /** Softmax temperature of its log-probabilities: the one it was sampled at. 0 and nothing count as 1. */
+  /** Softmax temperature of its log-probabilities: the sampling temperature. 0 and undefined count as 1. */
   temperature?: number;
   /**
-   * [L] tokens, rising, that the distribution at each position is cut to, the target among them: log-probabilities are those of softmax
-   * over these alone. Empty: all tokens.
+   * [L] ascending tokens to which the distribution at each position is cut, including the target: log-probabilities
+   * are those of softmax over these only. Empty: all tokens.
    */
   keptTokens?: readonly ArrayLike<number>[];
-  /** Data of the same sequence share one loss value where the scope is `sequence` or `pair`. Default: each datum is its own. */
+  /**
+   * With scope `sequence` or `pair`, data of the same sequence share one loss value. Default: each datum has its own.
+   */
   sequence?: string;
-  /** For the scope `pair`: the pair this sequence belongs to, and on which side. Both sides go through one pass. */
+  /** With scope `pair`: the pair of this sequence, and its side. Both sides are computed in one pass. */
   pair?: { id: string; side: 'chosen' | 'rejected' };
 }
 
-/** A component by name, as it travels over threads and wires; options as its class has completed them. */
+/** A component by name, in serializable form; options are complete with defaults. */
 export interface ComponentChoice {
   name: string;
   [option: string]: unknown;
 }
 
 /**
- * Which weights a verb means: `policy` (the newest of what is trained), `base` (the adapter off), `critic`, the name of another
- * trained model, or weights that `saveWeightsForSampler` named.
+ * Identifies weights: `policy` (the latest trained ones), `base` (adapter off), `critic`, the name of another trained
+ * model, or weights named by `saveWeightsForSampler`.
  */
 export type ModelName = string;
 
-/** Who asks for a sample. Where all want the device, each class has its share of it. */
+/** The purpose of a sample. When several classes compete for the device, each gets its share. */
 export type SampleClass = 'training' | 'evaluation' | 'outside';
 
-/** Tokens that a distribution is cut to, at most: where `topP` or a grammar leaves more, the likeliest of them. */
+/** Maximum number of tokens in a cut distribution: if `topP` or a grammar leaves more, the most likely of them. */
 export const MAX_KEPT_TOKENS = 512;
 
 export interface SampleRequest {
@@ -63,49 +68,56 @@ export interface SampleRequest {
   maxTokens: number;
   /** 0 = greedy. */
   temperature: number;
-  /** The smallest set of likeliest tokens with so much probability together is sampled from; 1: all. */
+  /**
+   * Nucleus sampling threshold: samples from the smallest set of most likely tokens with this total probability; 1:
+   * all.
+   */
   topP: number;
-  /** So many of the likeliest tokens are sampled from; 0 or nothing: all. Comes before `topP`, which is then a share of theirs. */
+  /**
+   * Samples from the k most likely tokens; 0 or undefined: all. Applied before `topP`, which is then relative to
+   * these.
+   */
   topK?: number;
-  /** The same seed and prompt give the same tokens (bit for bit where the engine is deterministic). */
+  /** The same seed and prompt give the same tokens (bitwise if the engine is deterministic). */
   seed: number;
   /** Tokens that end the answer besides the model's own. */
   stop?: readonly number[];
-  /** Told when the prompt begins to be read, before which the request waited; never, where a sampler cannot. */
+  /** Called when prefill starts, after any wait in the queue. Not supported by every sampler. */
   onBegin?: () => void;
-  /** Told of each token as it is sampled; never, where a sampler cannot. */
+  /** Called for each sampled token. Not supported by every sampler. */
   onToken?: (token: number, logprob: number) => void;
-  /** May go on with other weights after some of its tokens (`moveSamples`). */
+  /** May continue with other weights after some of its tokens (`moveSamples`). */
   movable?: boolean;
   /**
-   * A regular expression that the whole answer must match: only tokens are sampled that can lead there, and it ends where it may. See
-   * `Dialect.grammar`. `keptTokens` says what was left.
+   * A regular expression that the whole answer must match: only tokens that can complete it are sampled, and the
+   * answer may end when it matches. See
+   * `Dialect.grammar`. `keptTokens` reports the allowed tokens.
    */
   grammar?: string;
   /** Default `outside`. */
   class?: SampleClass;
-  /** Aborted once nobody waits for the answer: sampling ends, and the call rejects with the signal's reason. */
+  /** Abort it to cancel: sampling stops, and the call rejects with the signal's reason. */
   signal?: AbortSignal;
 }
 
 export interface SampleResult {
-  /** Stop token included. */
+  /** Includes the stop token. */
   tokens: number[];
   /**
-   * Log-probability of each token under softmax(logits / temperature), at temperature 1 for greedy decoding; where the distribution was
-   * cut, under softmax over what was left.
+   * Log-probability of each token under softmax(logits / temperature), at temperature 1 for greedy decoding; for a
+   * cut distribution, under softmax over the kept tokens.
    */
   logprobs: number[];
-  /** Where distributions were cut: for each token those it was drawn from, rising; empty where it was drawn from all. */
+  /** For cut distributions: the tokens that each token was drawn from, ascending; empty if it was drawn from all. */
   keptTokens?: readonly ArrayLike<number>[];
   stopReason: 'stop' | 'length';
-  /** Digest of the weights that sampled; of the first ones where others went on. */
+  /** Digest of the weights that sampled; of the first ones if the sample continued with others. */
   digest: string;
-  /** Which weights sampled which tokens, in order, where others went on. */
+  /** Which weights sampled which tokens, in order, if the sample continued with other weights. */
   spans?: readonly WeightsSpan[];
 }
 
-/** Tokens in a row that the same weights sampled. */
+/** Consecutive tokens sampled by the same weights. */
 export interface WeightsSpan extends WeightsInfo {
   tokens: number;
 }
@@ -118,20 +130,23 @@ export interface ForwardRequest {
 export interface ForwardResult {
   /** Per datum [L]: log-probability of each target; NaN where the weight is 0. Empty for a critic. */
   logprobs: Float32Array[];
-  /** Of a critic, per datum [L]: value of the state in which the target was chosen; NaN where the weight is 0. */
+  /** For a critic, per datum [L]: value of the state in which the target was chosen; NaN where the weight is 0. */
   values?: Float32Array[];
 }
 
 export interface ForwardBackwardRequest extends ForwardRequest {
   loss: ComponentChoice;
-  /** Terms that are added to the loss of a policy; the data have what they read. */
+  /** Terms added to the loss of a policy; the data must include their inputs. */
   regularizers?: readonly ComponentChoice[];
-  /** Passes the data goes through at least, 1 unless given. */
+  /** Minimum number of passes for the data. Default 1. */
   minPasses?: number;
 }
 
 export interface ForwardBackwardResult extends ForwardResult {
-  /** `loss` (Σ weight · loss), `entropy` (mean over trained tokens), `tokens`, `passes`, `loss/<name>`, `regularizer/<name>` … */
+  /**
+   * `loss` (Σ weight · loss), `entropy` (mean over trained tokens), `tokens`, `passes`, `loss/<name>`,
+   * `regularizer/<name>` …
+   */
   metrics: Record<string, number>;
 }
 
@@ -139,7 +154,7 @@ export interface OptimStepRequest {
   model: ModelName;
   optimizer: ComponentChoice;
   learningRate: number;
-  /** Gradients are scaled down together to this norm; 0 = never. */
+  /** Maximum norm of all gradients together (clipping); 0 = no clipping. */
   maxGradNorm: number;
 }
 
@@ -149,126 +164,139 @@ export interface OptimStepResult {
   weights: WeightsInfo;
 }
 
-/** Which weights these are. */
+/** Identifies weights. */
 export interface WeightsInfo {
-  /** Optimizer steps behind them; 0 is the model as loaded. */
+  /** Number of optimizer steps; 0 is the model as loaded. */
   version: number;
-  /** sha256 of the trained weights, hex. */
+  /** Hex sha256 of the trained weights. */
   digest: string;
 }
 
 export interface EngineInfo {
   name: string;
-  /** Where it runs, in a word: a run that goes on gives it as `device` of the context. */
+  /** Short name of the device: a resumed run receives it as `device` of the context. */
   device: string;
-  /** Why there, in words. */
+  /** Why the engine uses this device, in words. */
   deviceReason?: string | undefined;
   trainedParameters: number;
-  /** Models and weights that verbs may name. */
+  /** Names of models and weights that requests may use. */
   models: readonly ModelName[];
   maxSequence: number;
-  /** What there is to know besides, for people. */
+  /** Further details for display. */
   [detail: string]: unknown;
 }
 
 /**
- * Trains and samples: six verbs, named as in Tinker's API. The learner knows nothing else of training. Calls may overlap; verbs
- * that change or write weights run one after the other. Every verb rejects with an error whose `category` is `request` (what was
- * asked cannot be done), `checkpoint` (a folder does not hold what it should) or `worker` (the engine is gone).
+ * Trains and samples. The methods are named as in Tinker's API, and they are the learner's only access to training.
+ * Calls may overlap; methods that change or write weights run one after the other. Every method rejects with an error
+ * whose `category` is `request` (invalid request), `checkpoint` (a folder has invalid content) or `worker` (the
+ * engine has stopped).
  */
 export interface Engine {
   sample(request: SampleRequest): Promise<SampleResult>;
-  /** Log-probabilities, nothing is learned. */
+  /** Computes log-probabilities without training. */
   forward(request: ForwardRequest): Promise<ForwardResult>;
-  /** Gradients of Σ weight · loss, added to those of calls before, until `optimStep`. A failed call adds nothing. */
+  /**
+   * Adds the gradients of Σ weight · loss to those of earlier calls, until `optimStep`. A failed call adds nothing.
+   */
   forwardBackward(request: ForwardBackwardRequest): Promise<ForwardBackwardResult>;
-  /** Changes the weights by the accumulated gradients, and forgets these. Throws, and changes nothing, where they are not finite. */
+  /**
+   * Updates the weights with the accumulated gradients, and clears these. Throws without changing anything if they
+   * are not finite.
+   */
   optimStep(request: OptimStepRequest): Promise<OptimStepResult>;
-  /** Weights, optimizer state and further files into a folder that appears complete or not at all. */
+  /** Writes weights, optimizer state and additional files to a folder that appears complete or not at all. */
   saveState(request: {
     model: ModelName;
     dir: string;
     files?: Readonly<Record<string, string>>;
   }): Promise<WeightsInfo>;
   /**
-   * Told before a folder that `saveState` wrote is deleted, since nobody is to go on from it. Engines whose weights lie elsewhere let go of
-   * them there; others do not have it.
+   * Called before a folder of `saveState` is deleted. Implement it if the weights are stored elsewhere, to release
+   * them there.
    */
   forgetState?(request: { dir: string }): Promise<void>;
-  /** Goes on from a folder that `saveState` wrote; without `optimizer` its state starts anew. */
+  /** Loads a folder that `saveState` wrote; without `optimizer`, the optimizer state is reset. */
   loadState(request: { model: ModelName; dir: string; optimizer: boolean }): Promise<WeightsInfo>;
-  /** Keeps the newest weights of a model, or those of a folder that `saveState` wrote, under a name that `sample` understands. */
+  /**
+   * Makes the latest weights of a model, or those of a folder that `saveState` wrote, available to `sample` under a
+   * name.
+   */
   saveWeightsForSampler(request: { model: ModelName; name: string; dir?: string }): Promise<WeightsInfo>;
   /**
-   * Samples of `from` that are `movable` go on with the weights `to` of the same model from their next token on; keys and values of the
-   * tokens before stay as they are (PipelineRL, arXiv 2509.19128). Resolves when no token of theirs is sampled by `from` any more. Engines
-   * that cannot do that do not have it.
+   * Continues `movable` samples of `from` with the weights `to` of the same model from their next token on; keys and
+   * values of earlier tokens are kept (PipelineRL, arXiv 2509.19128). Resolves when `from` no longer samples any of
+   * their tokens. Optional.
    */
   moveSamples?(request: { from: ModelName; to: ModelName }): Promise<void>;
   /**
-   * Writes such weights for other programs, into a folder that appears complete or not at all: an adapter in PEFT format, or a Hugging Face
-   * folder where all weights are trained. The model as it was loaded (`isBase`) is written nowhere.
+   * Exports such weights for other programs, to a folder that appears complete or not at all: an adapter in PEFT
+   * format, or a Hugging Face folder if all weights are trained. Does not export the unmodified base model
+   * (`isBase`).
    */
   exportWeights(request: { name: string; dir: string }): Promise<WeightsInfo & { isBase: boolean }>;
-  /** Lets go of such weights; what is being sampled with them ends normally. */
+  /** Releases such weights; samples in progress complete normally. */
   releaseWeights(name: string): Promise<void>;
   /**
-   * Trains one more model over the base, from fresh weights of a seed of its own or from those of a folder. Engines that cannot do that
-   * do not have it.
+   * Adds a trained model over the base, with fresh weights from its own seed or with the weights of a folder.
+   * Optional.
    */
   addModel?(model: TrainedModel & { seed: number }): Promise<WeightsInfo>;
-  /** Lets go of a model that `addModel` added, with its gradients; what is being sampled with it ends normally. */
+  /** Releases a model of `addModel` and its gradients; samples in progress complete normally. */
   removeModel?(name: ModelName): Promise<void>;
-  /** Forgets accumulated gradients. */
+  /** Discards accumulated gradients. */
   discardGradients(model: ModelName): Promise<void>;
   info(): Promise<EngineInfo>;
-  /** Resolves when the engine is gone, by `stop` or by a failure, with what calls are rejected with from then on. */
+  /** Resolves when the engine has ended, by `stop` or by a failure, with the error of all later calls. */
   readonly ended: Promise<Error>;
   stop(): Promise<void>;
 }
 
 export interface EngineContext {
-  /** Hugging Face folder of the model, as resolved on this machine. */
+  /** Hugging Face folder of the model on this machine. */
   modelDir: string;
-  /** The model as the run names it, such as `organisation/name` on the hub; undefined outside of runs. */
+  /** The model's name in the run file, such as `organisation/name` on the hub; undefined outside of runs. */
   modelName?: string;
-  /** Folder of this machine for what can be made again, such as the weights in another type. */
+  /** Local folder for data that can be regenerated, such as converted weights. */
   cacheDir: string;
-  /** Models to train over it. */
+  /** Models to train. */
   models: readonly TrainedModel[];
-  /** Sequences sampled at the same time. */
+  /** Maximum number of sequences sampled at the same time. */
   maxRows: number;
-  /** Longest sequence, prompt and answer, in tokens. */
+  /** Longest sequence, prompt and answer together, in tokens. */
   maxSequence: number;
-  /** Whether a row's result depends neither on its neighbours nor on its place in the batch. */
+  /** Whether a row's result must be independent of its neighbours and of its position in the batch. */
   deterministic: boolean;
-  /** Seeds fresh weights. */
+  /** Seed of fresh weights. */
   seed: number;
-  /** Tokens that end an answer of the model, each by itself; a request's `stop` adds others. */
+  /** Tokens that each end an answer of the model; a request's `stop` adds others. */
   endTokenIds: readonly number[];
   /**
-   * Where the run began, as `info` said then; undefined for one that begins. An engine that chooses by itself chooses the same: on another
-   * device sums are rounded otherwise.
+   * Device of the run's first start, as reported by `info`; undefined for a new run. An engine that chooses its
+   * device chooses the same again, because sums round differently on another device.
    */
   device?: string | undefined;
-  /** Modules with further components, so that threads and processes of the engine can load losses and optimizers by name. */
+  /**
+   * Modules with additional components, so that threads and processes of the engine can load losses and optimizers by
+   * name.
+   */
   componentFiles: readonly string[];
-  /** What the variables of the component's `environment` say on this machine; those that are not set are missing. */
+  /** Values of the variables of the component's `environment` on this machine; unset ones are missing. */
   environment: Readonly<Record<string, string>>;
-  /** A screenshot's bytes by hash; null where nobody has them any more. */
+  /** A screenshot's bytes by hash; null if they are no longer available. */
   fetchImage(sha256: string): Promise<Uint8Array | null>;
   log: Log;
-  /** Told how far long preparations are. */
+  /** Receives progress lines of long preparations. */
   onProgress(line: string): void;
 }
 
-/** What is trained: an adapter over frozen weights, or all weights. */
+/** A trained model: an adapter over frozen weights, or all weights. */
 export interface TrainedModel {
   /** `policy`, `critic` … */
   name: ModelName;
   /**
-   * A policy gives log-probabilities and can be sampled from. A critic gives values: it is an adapter with a scalar head over the same
-   * frozen weights, also where the policy trains all of its own.
+   * A policy returns log-probabilities and can be sampled from. A critic returns values: it is an adapter with a
+   * scalar head over the frozen weights, even if the policy trains all weights.
    */
   role: LossModel;
   trainable: { mode: 'lora'; lora: LoraOptions; adapterDir?: string } | { mode: 'full' } | { mode: 'frozen' };
@@ -290,6 +318,9 @@ export interface EngineComponent<Options = unknown> extends ComponentBase<
   EngineContext,
   Promise<Engine>
 > {
-  /** Environment variables of the learner that it reads, and what each says: secrets, and addresses that are sent secrets. */
+  /**
+   * Environment variables of the learner that it reads, with descriptions: secrets, and addresses that receive
+   * secrets.
+   */
   readonly environment?: Readonly<Record<string, string>>;
 }

@@ -2,127 +2,138 @@ import type { Action, Point } from '@ui-rl/actions';
 import type { Reply, Screenshot, Task } from '@ui-rl/contracts';
 import type { ComponentBase, Deadline, Log } from './component';
 
-/** What a program is → its path. A run never says which program is started: the service that starts it does. */
+/** Program name → path. The service determines the programs that it starts; a run file never does. */
 export type Programs = Readonly<Record<string, string | undefined>>;
 
 export interface EnvironmentContext {
   /** Page name → folder with its `index.html`, from all task sources. */
   pages: Readonly<Record<string, string>>;
-  /** Pages whose files this machine does not name → what is missing. */
+  /** Pages whose files this machine does not provide → what is missing. */
   absentPages?: Readonly<Record<string, string>>;
-  /** Script name → file, from all task sources: run in pages of tasks that name it, before the page's own scripts. */
+  /** Script name → file, from all task sources: runs before a page's own scripts, for tasks that name it. */
   scripts?: Readonly<Record<string, string>>;
-  /** Sessions that may be open at once. */
+  /** Maximum number of open sessions. */
   maxSessions: number;
-  /** Programs of this machine as its owner names them, such as `chromium`; what is not named, an environment finds itself. */
+  /** Paths of programs that the operator configures, such as `chromium`; the environment finds the others itself. */
   programs: Programs;
-  /** What the variables of the component's `environment` say on this machine; those that are not set are missing. */
+  /** Values of the variables of the component's `environment` on this machine; unset ones are missing. */
   variables?: Readonly<Record<string, string>>;
   log: Log;
 }
 
 export interface OpenOptions {
   task: Task;
-  /** Seeds the environment's initial state: the same seed gives the same first frame. */
+  /** Seed of the initial state: the same seed gives the same first frame. */
   seed: number;
-  /** What the episode is called where it is recorded; absent where nobody said. */
+  /** Name of the episode in records; optional. */
   episode?: string;
 }
 
 /**
- * A running environment. Expected failures of the world (a page that crashed, a deadline that passed) are values of
+ * A running environment. Expected failures (a page that crashed, a deadline that passed) are values of
  * `Reply`; after a failed `step` the session is over.
  */
 export interface Environment {
   open(options: OpenOptions, deadline: Deadline): Promise<Reply<EnvironmentSession>>;
-  /** Ends every session and whatever runs behind them. */
+  /** Ends every session and stops all processes behind them. */
   close(): Promise<void>;
 }
 
 export interface StepOutcome {
   screenshot: Screenshot;
-  /** `ok`, or what was wrong with the action (`outside_viewport`, `blocked_navigation` …). */
+  /** `ok`, or the error of the action (`outside_viewport`, `blocked_navigation` …). */
   outcome: string;
-  /** The environment itself ended the episode. */
+  /** Whether the environment ended the episode. */
   done: boolean;
-  /** The state after the action, for rewards that pay by turns; absent or null where it reports none but at the end. */
+  /**
+   * The state after the action, for rewards per turn; undefined or null if the environment reports state only at the
+   * end.
+   */
   state?: Record<string, unknown> | null;
 }
 
-/** An element that somebody may write a check of. */
+/** An element that a user may write a check for. */
 export interface SurveyedElement {
-  /** CSS that finds it alone. */
+  /** CSS selector that matches only this element. */
   selector: string;
-  /** What a person would call it: its label or text. */
+  /** Human-readable name: its label or text. */
   label: string;
   visible: boolean;
-  /** Of what has one; never that of a password. */
+  /** Value of a form field; never of a password field. */
   value?: string;
-  /** Of what can be checked, pressed or switched. */
+  /** State of a checkbox, toggle button or switch. */
   checked?: boolean;
-  /** Of an element without others in it. */
+  /** Text of an element without child elements. */
   text?: string;
-  /** Those that tell a state, such as `aria-expanded`. */
+  /** Attributes that describe a state, such as `aria-expanded`. */
   attributes: Readonly<Record<string, string>>;
 }
 
-/** What has the keyboard. */
+/** The element with the keyboard focus. */
 export interface Focus {
-  /** CSS that finds it alone; of what is in a frame that of the frame, and behind ` >> ` its own there. */
+  /**
+   * CSS selector that matches only this element; within a frame, the selector of the frame, ` >> ` and the selector
+   * inside it.
+   */
   selector: string;
-  /** Whether what is typed there is nobody's business. */
+  /** Whether its input is private. */
   isSecret: boolean;
-  /** What a secret one holds: so that it can be kept out of everything, and never to be written or shown. */
+  /** Content of a secret field, so that it can be masked everywhere; never write or show it. */
   value?: string;
 }
 
-/** What an environment tells of itself to a person who writes checks: all of it bounded, none of it judged. */
+/** The facts that an environment reports to a person who writes checks: bounded in size, and not judged. */
 export interface Survey {
   url: string;
-  /** Whether another seed may begin in another way. */
+  /** Whether another seed may start differently. */
   isSeeded: boolean;
-  /** What is shown as text, a line each. */
+  /** The visible text, by line. */
   lines: readonly string[];
   elements: readonly SurveyedElement[];
   /** Storage → key → value. */
   storage: Readonly<Record<'local' | 'session', Readonly<Record<string, string>>>>;
-  /** What the page calls its state; null where it has none. */
+  /** The state that the page publishes; null if it publishes none. */
   state: Readonly<Record<string, unknown>> | null;
-  /** Expression in the page's window → its value, as JSON has it. */
+  /** Expression in the page's window → its JSON value. */
   globals: Readonly<Record<string, unknown>>;
-  /** Let through since the first survey, without what follows the path. */
+  /** Allowed requests since the first survey, with addresses cut after the path. */
   requests: readonly { method: string; url: string }[];
-  /** Selector of what lies at the point that was asked about. */
+  /** Selector of the element at the requested point. */
   target: string | null;
-  /** What has the keyboard, in whichever frame. */
+  /** The focused element, in any frame. */
   focus: Focus | null;
 }
 
-/** One episode. The caller asks for one thing at a time. */
+/** One episode. Calls are sequential. */
 export interface EnvironmentSession {
   /** The first frame. */
   readonly screenshot: Screenshot;
-  /** The state of the first frame; absent or null where the environment has none. */
+  /** The state of the first frame; undefined or null if the environment reports none. */
   readonly state?: Record<string, unknown> | null;
   /**
-   * That the agent has finished is an action like others here, and what comes of it the environment's own to say: a server pays then, or
-   * ends. Absent: the episode is closed, and no step asked for.
+   * Whether the environment handles the finish action itself: a server may pay a reward or end the episode then.
+   * Default: the episode is closed without a further step.
    */
   readonly takesFinish?: boolean;
   step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>>;
-  /** Reads the state as it is now; the episode goes on. Absent where an environment can read it at the end only. */
+  /**
+   * Reads the current state; the episode continues. Undefined if the environment can read its state only at the end.
+   */
   inspect?(deadline: Deadline): Promise<Reply<Record<string, unknown> | null>>;
-  /** What could be checked of it, and what lies at a point of the screenshot. Changes nothing. Not every environment can tell. */
+  /**
+   * Reports what checks could refer to, and the element at a point of the screenshot. Must not change the
+   * environment. Optional.
+   */
   survey?(at: Point | null, deadline: Deadline): Promise<Reply<Survey>>;
-  /** What a login has stored, as `storage_state` of a task would bring it again. A secret. Not every environment has it. */
+  /** Cookies and storage of a login, for `storage_state` of a task. A secret. Optional. */
   storageState?(deadline: Deadline): Promise<Reply<object>>;
-  /** Reads the state verifiers judge (null where the environment has none) and ends the episode. */
+  /** Reads the state that verifiers judge (null if the environment has none) and ends the episode. */
   close(deadline: Deadline): Promise<Reply<Record<string, unknown> | null>>;
-  /** Ends the episode without asking for its state. Never throws. */
+  /** Ends the episode without reading its state. Never throws. */
   discard(): Promise<void>;
 }
 
-/** Makes environments: browsers, desktops, phones. `task.environment.kind` names the component. */
+/** Creates environments: browsers, desktops, phones. `task.environment.kind` names the component. */
 export interface EnvironmentComponent<Options = unknown> extends ComponentBase<
   'environment',
   Options,
@@ -130,17 +141,17 @@ export interface EnvironmentComponent<Options = unknown> extends ComponentBase<
   Promise<Environment>
 > {
   /**
-   * Environment variables of the service that it reads, and what each says: keys, and files with what this machine's owner allows,
-   * which no run file may name.
+   * Environment variables of the service that it reads, with descriptions: keys, and files with permissions of the
+   * operator, which no run file may name.
    */
   readonly environment?: Readonly<Record<string, string>>;
   /**
-   * Names of the rewards of a run that names none: for environments whose state says what an episode is worth, whatever a task checks. Absent:
-   * those of the run file's default.
+   * Default rewards of a run in this environment, for environments whose state contains the reward, whatever a task
+   * checks. Undefined: the run file's default.
    */
   readonly defaultRewards?: readonly string[];
-  /** Whether an episode can begin with a goal in words alone, since no task has to say what is opened. Default false. */
+  /** Whether a goal in words is a complete task, because the environment needs nothing to open. Default false. */
   readonly opensByItself?: boolean;
-  /** Whether it is phones that these options bring: what a model has words of its own for. Absent: it is not. */
+  /** Whether these options create phones, for which some models have separate actions. Default false. */
   isPhone?(options: Options): boolean;
 }

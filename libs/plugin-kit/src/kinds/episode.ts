@@ -1,49 +1,51 @@
 import type { Action } from '@ui-rl/actions';
 import type { Task, TrajectoryStatus } from '@ui-rl/contracts';
 
-/** A screenshot, its bytes on demand. */
+/** A screenshot whose bytes are loaded on demand. */
 export interface Observation {
-  /** sha256 of the PNG, hex. */
+  /** Hex sha256 of the PNG. */
   sha256: string;
   /** Pixels. */
   width: number;
   height: number;
-  /** The screen as text, where the environment told it. */
+  /** The screen as text, if the environment reports it. */
   text?: string;
-  /** The PNG. Rejects where it cannot be had any more. */
+  /** The PNG. Rejects if it is no longer available. */
   png(): Promise<Uint8Array>;
 }
 
 export interface EpisodeTurn {
   /** From 0. */
   index: number;
-  /** What the policy saw. */
+  /** The policy's input. */
   observation: Observation;
-  /** What it answered. */
+  /** The policy's answer. */
   text: string;
-  /** The actions of the answer that were carried out, in order; none where it could not be read. */
+  /** The executed actions of the answer, in order; empty if the answer could not be parsed. */
   actions: readonly Action[];
-  /** Why the answer could not be read. */
+  /** Why the answer could not be parsed. */
   parseError?: string;
-  /** What the environment said of the last action: `ok`, or what was wrong with it. */
+  /** The environment's result of the last action: `ok`, or an error. */
   outcome?: string;
-  /** The environment's state before the turn; absent where it reports none between the first frame and the end. */
+  /** The environment's state before the turn; undefined if it reports none between the first frame and the end. */
   stateBefore?: Record<string, unknown>;
-  /** And after it. */
+  /** The state after the turn. */
   stateAfter?: Record<string, unknown>;
 }
 
-/** An episode that is over, as verifiers and rewards see it. Episodes whose infrastructure failed never get here. */
+/**
+ * A finished episode as verifiers and rewards see it. Episodes whose infrastructure failed are never passed to them.
+ */
 export interface Episode {
   task: Task;
-  /** Seed of the environment's first state. */
+  /** Seed of the environment's initial state. */
   seed: number;
   status: Exclude<TrajectoryStatus, 'invalid'>;
   turns: readonly EpisodeTurn[];
   /** The screen after the last action. */
   finalObservation: Observation;
-  /** What the environment reported of its state when it opened; null where it reports none. */
+  /** The environment's initial state; null if it reports none. */
   stateBefore: Record<string, unknown> | null;
-  /** And at the end. */
+  /** The environment's final state; null if it reports none. */
   stateAfter: Record<string, unknown> | null;
 }

@@ -1,15 +1,15 @@
 import type { ops, Value } from '@ui-rl/graph';
 import type { ComponentBase } from './component';
 
-/** One weight as an optimizer changes it. All arrays have the weight's number of elements, in row-major order. */
+/** One weight as an optimizer updates it. All arrays have the weight's number of elements, in row-major order. */
 export interface OptimizedWeight {
   name: string;
   shape: readonly number[];
-  /** Changed in place. */
+  /** Updated in place. */
   weight: Float32Array;
   /** The gradient after clipping, unless the optimizer applies `gradientScale` itself. */
   gradient: Float32Array;
-  /** By the names in `state`; changed in place; zeros before the first step. */
+  /** By the names in `state`; updated in place; zeros before the first step. */
   state: Readonly<Record<string, Float32Array>>;
 }
 
@@ -17,11 +17,11 @@ export interface OptimizerStep {
   /** From 1. */
   step: number;
   learningRate: number;
-  /** What gradients are still to be multiplied with; 1 unless the optimizer says `appliesGradientScale`. */
+  /** Remaining factor on the gradients; 1 unless the optimizer declares `appliesGradientScale`. */
   gradientScale: number;
 }
 
-/** The scalars of a step as float32 values of a graph that runs on a device; gradients there are clipped. */
+/** The scalars of a step as float32 values of a device graph; gradients there are already clipped. */
 export interface OptimizerStepValues {
   step: Value;
   learningRate: Value;
@@ -32,16 +32,16 @@ export type WeightDescription = Pick<OptimizedWeight, 'name' | 'shape'>;
 
 export interface Optimizer {
   /**
-   * Names of what is kept per weight between steps, in the weight's shape; saved in checkpoints as `<weight>.<name>`. A function where
-   * it depends on the weight.
+   * Names of the state arrays per weight, in the weight's shape; saved in checkpoints as `<weight>.<name>`. A
+   * function if they depend on the weight.
    */
   readonly state: StateNames | ((weight: WeightDescription) => StateNames);
-  /** `update` multiplies gradients by `gradientScale` itself, which saves a pass over them and a rounding. */
+  /** Whether `update` multiplies gradients by `gradientScale` itself, which saves a pass over them and a rounding. */
   readonly appliesGradientScale?: boolean;
   update(weight: OptimizedWeight, step: OptimizerStep): void;
   /**
-   * The same as a graph, for devices that keep weights and state in their own memory. Without it they are brought to the host
-   * for each step.
+   * The same update as a graph, for devices that keep weights and state in their own memory. Without it, they are
+   * copied to the host for each step.
    */
   build?(
     weight: { name: string; weight: Value; gradient: Value; state: Readonly<Record<string, Value>> },

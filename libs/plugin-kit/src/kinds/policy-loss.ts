@@ -2,9 +2,10 @@ import type { ops, Value } from '@ui-rl/graph';
 import type { ComponentBase } from './component';
 
 /**
- * Per-token tensors a loss can read besides `logprobs`, each [M] float32: `advantages`; `old_logprobs` (of the policy that
- * sampled, or of the proximal policy where a correction has one); `sample_logprobs` (of the policy that sampled); `reference_logprobs`
- * (of the base model, adapter off); `values` (of the critic before the step) and `returns`.
+ * Per-token tensors that a loss can read besides `logprobs`, each [M] float32: `advantages`; `old_logprobs` (of the
+ * policy that sampled, or of the proximal policy if a correction has one); `sample_logprobs` (of the policy that
+ * sampled); `reference_logprobs` (of the base model, adapter off); `values` (of the critic before the step) and
+ * `returns`.
  */
 export const LOSS_INPUTS = [
   'advantages',
@@ -16,55 +17,58 @@ export const LOSS_INPUTS = [
 ] as const;
 export type LossInput = (typeof LOSS_INPUTS)[number];
 
-/** Which model a loss is for: the one that acts, or the one that says what its states are worth. */
+/** The model that a loss trains: the policy, or the critic that predicts values of its states. */
 export type LossModel = 'policy' | 'critic';
 
-/** What one loss value belongs to: a token, a sequence, or a pair of a chosen and a rejected sequence. */
+/** The unit of a loss value: a token, a sequence, or a pair of a chosen and a rejected sequence. */
 export type LossScope = 'token' | 'sequence' | 'pair';
 
-/** Moves per-token values [M] to sequences [S] and back. */
+/** Maps per-token values [M] to sequences [S] and back. */
 export interface SequenceOps {
   /** [M] → [S], sums over the trained tokens of each sequence. */
   sum(perToken: Value): Value;
   /** [M] → [S], means. */
   mean(perToken: Value): Value;
-  /** [S] → [M], each token gets its sequence's value. */
+  /** [S] → [M], copies each sequence's value to its tokens. */
   spread(perSequence: Value): Value;
 }
 
-/** Picks the sides of pairs: [S] → [P]. */
+/** Selects the sides of pairs: [S] → [P]. */
 export interface PairOps {
   chosen(perSequence: Value): Value;
   rejected(perSequence: Value): Value;
 }
 
-/** What a loss is built from; M trained tokens, S sequences, P pairs of one pass. */
+/** Building blocks of a loss; M trained tokens, S sequences, P pairs of one pass. */
 export interface LossTerms {
-  /** The operations of graphs; no import is needed. */
+  /** The graph operations; no import is needed. */
   ops: typeof ops;
   /** A number as a float32 scalar of this graph. */
   scalar(value: number): Value;
-  /** [M] log π_θ of the trained tokens; what the loss of a policy is differentiated by. Absent for a critic. */
+  /** [M] log π_θ of the trained tokens, by which the loss of a policy is differentiated. Undefined for a critic. */
   logprobs: Value;
-  /** [M] values of the states before the trained tokens; what the loss of a critic is differentiated by. Absent for a policy. */
+  /**
+   * [M] values of the states before the trained tokens, by which the loss of a critic is differentiated. Undefined
+   * for a policy.
+   */
   predictions: Value;
-  /** [M] entropy of the distribution at each trained token, differentiable. Computed where it is asked for. Not for a critic. */
+  /** [M] entropy of the distribution at each trained token, differentiable. Computed on demand. Not for a critic. */
   entropy(): Value;
-  /** [M] what the loss declared. Anything else is absent. */
+  /** [M] the inputs that the loss declares; all others are missing. */
   inputs: Readonly<Record<LossInput, Value>>;
-  /** Only where the scope is `sequence` or `pair`. */
+  /** Only with scope `sequence` or `pair`. */
   sequences: SequenceOps;
-  /** Only where the scope is `pair`. */
+  /** Only with scope `pair`. */
   pairs: PairOps;
 }
 
 export interface LossValues {
   /**
-   * One loss per token [M], sequence [S] or pair [P], as the scope says. The engine adds them up with weights: a token has the
-   * weight of its datum's `weights`, a sequence or pair the sum of its tokens' weights.
+   * One loss per token [M], sequence [S] or pair [P], according to the scope. The engine computes the weighted sum: a
+   * token has the weight of its datum's `weights`, a sequence or pair the sum of its tokens' weights.
    */
   loss: Value;
-  /** Name → one number per token, sequence or pair; their mean is published as `loss/<name>`. */
+  /** Name → one number per token, sequence or pair; the mean is published as `loss/<name>`. */
   metrics?: Readonly<Record<string, Value>>;
 }
 
@@ -80,10 +84,12 @@ export interface PolicyLossComponent<Options = unknown> extends ComponentBase<
 > {
   readonly inputs: readonly LossInput[];
   readonly scope: LossScope;
-  /** Which model it is for. Default `policy`; that of a critic has the scope `token`. */
+  /** The model that it trains. Default `policy`; a loss of the critic has the scope `token`. */
   readonly trains?: LossModel;
-  /** Tokens whose advantage is 0 have no gradient: data without any other need no pass. Default false. */
+  /**
+   * Whether tokens with advantage 0 have no gradient, so that data without other tokens need no pass. Default false.
+   */
   readonly skipsZeroAdvantages?: boolean;
-  /** Advantage estimator of runs that name none. Default: the one of the run file's default. */
+  /** Default advantage estimator of runs with this loss. Default: the run file's default. */
   readonly defaultAdvantage?: string;
 }

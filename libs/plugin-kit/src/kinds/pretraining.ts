@@ -9,7 +9,7 @@ export interface DescribedElement {
   focused?: boolean;
 }
 
-/** What the oracle looks at: what the page's `uirl.state()` and `uirl.describe()` return. */
+/** The oracle's input: the results of the page's `uirl.state()` and `uirl.describe()`. */
 export interface OracleObservation {
   state: Record<string, unknown>;
   elements: DescribedElement[];
@@ -17,16 +17,16 @@ export interface OracleObservation {
 
 export interface PretrainingGoal {
   task: Task;
-  /** Screen where the goal is decided. */
+  /** Screen on which the goal is decided. */
   place: string;
-  /** It means the same as a goal of the evaluation and is never demonstrated. */
+  /** Equivalent to a goal of the evaluation, and therefore never demonstrated. */
   evaluation: boolean;
 }
 
-/** Screens and goals to pre-train a small model on. The oracle of the same source shows how goals are reached. */
+/** Screens and goals to pre-train a small model on. The oracle of the same source demonstrates the goals. */
 export interface PretrainingSupport {
   viewport: { width: number; height: number };
-  /** Every word of labels, goals and screen descriptions; numbers are not among them. */
+  /** Every word of labels, goals and screen descriptions, without numbers. */
   vocabulary(): string[];
   goals(): Iterable<PretrainingGoal>;
   /** The same task from another screen. */

@@ -2,11 +2,14 @@ import type { Value } from '@ui-rl/graph';
 import type { ComponentBase } from './component';
 import type { LossInput, LossTerms } from './policy-loss';
 
-/** What a regularizer is built from, [M] each: see `LossTerms`. `inputs` has what it declared. */
+/** Building blocks of a regularizer, [M] each: see `LossTerms`. `inputs` contains those that it declares. */
 export type RegularizerTerms = Pick<LossTerms, 'ops' | 'scalar' | 'logprobs' | 'entropy' | 'inputs'>;
 
 export interface RegularizerValues {
-  /** [M] is added to the loss with the weights of the tokens, whatever the scope of the loss. Its mean is published as `regularizer/<name>`. */
+  /**
+   * [M], added to the loss with the weights of the tokens, whatever the scope of the loss. Its mean is published as
+   * `regularizer/<name>`.
+   */
   loss: Value;
   /** Name → [M]; their means are published as `regularizer/<name>/<metric>`. */
   metrics?: Readonly<Record<string, Value>>;
@@ -16,7 +19,7 @@ export interface Regularizer {
   build(terms: RegularizerTerms): RegularizerValues;
 }
 
-/** A term besides the policy loss, which does not look at rewards: it holds the policy near another one, or keeps it trying. */
+/** A term of the loss that does not read rewards: it keeps the policy close to another one, or keeps it exploring. */
 export interface RegularizerComponent<Options = unknown> extends ComponentBase<
   'regularizer',
   Options,

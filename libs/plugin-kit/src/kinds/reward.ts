@@ -2,39 +2,41 @@ import type { ComponentBase, Deadline, Log } from './component';
 import type { ComponentChoice } from './engine';
 import type { Episode } from './episode';
 
-/** An episode and what the verifier says of it. */
+/** An episode with the verifier's verdict. */
 export interface JudgedEpisode extends Episode {
-  /** What the verifier says; null where nothing can judge the task. */
+  /** The verifier's verdict; null if no verifier can judge the task. */
   success: boolean | null;
 }
 
 /** Named parts of a reward; they are summed. */
 export type RewardParts = Readonly<Record<string, number>>;
 
-/** What a reward says of an episode, in full. */
+/** A reward with all of its details. */
 export interface DetailedReward {
   /** For the episode as a whole. */
   episode?: number | RewardParts;
-  /** For single turns, in their order, as many as the episode has. */
+  /** For each turn, in order, as many as the episode has. */
   turns?: readonly (number | RewardParts)[];
   /**
-   * Whether the task was done as the reward sees it, by its name or by that of whoever judged: compared with the verifier where that can
-   * judge, too (`env/all/verdict/<name>/agreement` …), and paid for by nothing.
+   * Whether the task succeeded according to this reward or another judge, by name: compared with the verifier's
+   * verdict if there is one (`env/all/verdict/<name>/agreement` …). Not part of the return.
    */
   verdicts?: Readonly<Record<string, boolean>>;
 }
 
 /**
- * A number for the episode; named parts of it; or an object with `turns` or `verdicts`, see `DetailedReward`. A number alone is the part
- * that bears the reward's own name. The return of an episode is the sum of all.
+ * A number for the episode; named parts of it; or an object with `turns` or `verdicts`, see `DetailedReward`. A plain
+ * number becomes the part with the reward's own name. The return of an episode is the sum of all parts.
  */
 export type RewardResult = number | RewardParts | DetailedReward;
 
 export interface RewardContext {
   log: Log;
-  /** What the variables of the component's `environment` say on the actor's machine; those that are not set are missing. */
+  /** Values of the variables of the component's `environment` on the actor's machine; unset ones are missing. */
   environment: Readonly<Record<string, string>>;
-  /** Makes another reward by name, with its options: for rewards that are made of others. Throws a `PluginError` where that cannot be. */
+  /**
+   * Creates another reward by name, with its options, for composite rewards. Throws a `PluginError` if that fails.
+   */
   reward: (choice: ComponentChoice) => Promise<Reward>;
 }
 
@@ -50,13 +52,13 @@ export interface RewardComponent<Options = unknown> extends ComponentBase<
   Promise<Reward> | Reward
 > {
   /**
-   * It can say of itself what an episode is worth, so that tasks may be learnt that no verifier can judge. Default false. One that is made
-   * of others, which its options choose, judges where one of those does.
+   * Whether it can score episodes of tasks that no verifier can judge, so that a run may train on them. Default
+   * false. A composite reward can if one of the rewards in its options can.
    */
   readonly judgesWithoutVerifier?: boolean;
   /**
-   * Environment variables of the actor that it reads, and what each says: secrets, and addresses that are sent secrets, which no run file
-   * may name.
+   * Environment variables of the actor that it reads, with descriptions: secrets, and addresses that receive secrets,
+   * which no run file may name.
    */
   readonly environment?: Readonly<Record<string, string>>;
 }

@@ -9,33 +9,34 @@ export interface SamplerContext {
   runId: string;
   /** Folder of this service for weights that other processes read. */
   sharedDir: string;
-  /** The token in the places of images. */
+  /** Placeholder token of images. */
   imageTokenId: number;
-  /** Conversations of text alone, as token ids, to compare log-probabilities on: the same each time. */
+  /** Text-only conversations as token ids, on which to compare log-probabilities; always the same. */
   probes(): readonly (readonly number[])[];
-  /** A screenshot's PNG by hash; null where nobody has it any more. */
+  /** A screenshot's PNG by hash; null if it is no longer available. */
   fetchImage(sha256: string): Promise<Uint8Array | null>;
-  /** What a server wants to be shown, by its address: from the environment of the service, never from a run file. */
+  /** API key of a server, by its address: from the environment of the service, never from a run file. */
   apiKeyOf(address: string): string | undefined;
-  /** Whether answers may depend on nothing but request and weights, bit for bit; default false. */
+  /** Whether answers must depend only on request and weights, bitwise. Default false. */
   deterministic?: boolean;
-  /** Processes of the service `sampler`; absent where nothing connects them with this engine. */
+  /** Processes of the `sampler` service; undefined if they cannot be reached. */
   processes?: SamplerProcesses;
   log: Log;
 }
 
-/** How processes of the service `sampler` are reached. What one of them or the network does wrong is a value. */
+/** Access to processes of the `sampler` service. Failures of a process or of the network are values. */
 export interface SamplerProcesses {
-  /** Aborts once nothing is to be waited for: the run is over, another learner has taken over, or this one ends. */
+  /** Aborts when the run is over, another learner has taken over, or this learner stops. */
   readonly over: AbortSignal;
-  /** Tells those who follow the run. */
+  /** Publishes a warning to observers of the run. */
   warn(message: string): void;
-  /** Answers what they report, until the sampler stops. */
+  /** Answers their reports until the sampler stops. */
   answer(
     report: (report: SamplerReport) => Promise<Pick<SamplerOrders, 'wanted' | 'probes' | 'refused'>>,
   ): void;
   /**
-   * Asks one of them. Codes: `bad_request` (no other would answer it otherwise), `unknown_weights`, `no_responders`, `disconnected`,
+   * Sends a request to one process. Codes: `bad_request` (every process would reject it), `unknown_weights`,
+   * `no_responders`, `disconnected`,
    * `timeout`, `stopping`, `internal` …
    * @param id of this attempt
    * @param request `model` is the digest of its weights
@@ -46,28 +47,28 @@ export interface SamplerProcesses {
     request: SampleRequest,
     timeoutMs: number,
   ): Promise<Reply<SampleResult>>;
-  /** Nobody waits for that attempt any more. */
+  /** Cancels an attempt. */
   cancel(process: string, id: string): void;
   /** See `Engine.moveSamples`; weights by their digests. */
   move(process: string, weights: { from: string; to: string }): Promise<Reply<unknown>>;
-  /** Puts the adapter of a folder where processes find it by its digest. */
+  /** Stores the adapter of a folder where processes find it by its digest. */
   store(digest: string, dir: string): Promise<void>;
-  /** Frees what `store` has put there. */
+  /** Removes an adapter of `store`. */
   remove(digest: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** What is asked of the policy, and where it comes from. */
+/** A request to the policy, with its origin. */
 export interface SamplerRequest extends SampleRequest {
-  /** Requests of one episode have the same: a sampler of several servers keeps them on one. */
+  /** Equal for requests of one episode: a sampler with several servers routes them to one. */
   episode?: string;
-  /** What the prompt was made from, for samplers that have to make it again: its tokens must come out the same. */
+  /** The source of the prompt, for samplers that render it again; their tokens must be the same. */
   conversation?: Conversation;
 }
 
 export interface Conversation {
   messages: readonly ConversationMessage[];
-  /** JSON schemas, as the chat template is given them. */
+  /** JSON schemas that the chat template receives. */
   tools?: readonly object[];
 }
 
@@ -77,15 +78,17 @@ export interface ConversationMessage {
   toolCalls?: readonly { name: string; arguments: string }[];
 }
 
-/** Where the policy is sampled from: by the engine that trains, or by processes of their own. */
+/** Samples the policy: on the engine that trains, or in separate processes. */
 export interface Sampler {
-  /** Weights of `saveWeightsForSampler` that can be sampled from now on. Resolves once every sampler has them. */
+  /** Makes weights of `saveWeightsForSampler` available for sampling. Resolves once every sampler has them. */
   publish(weights: string): Promise<void>;
   /** `request.model` names published weights. */
   sample(request: SamplerRequest): Promise<SampleResult>;
-  /** What is `movable` and sampled with `from` goes on with `to`, see `Engine.moveSamples`. Samplers that cannot do that do not have it. */
+  /** Continues `movable` samples of `from` with `to`, see `Engine.moveSamples`. Optional. */
   move?(from: string, to: string): Promise<void>;
-  /** No request will name these weights any more: they are released, in the engine, too. What is being sampled with them ends normally. */
+  /**
+   * Releases weights that no further request will name, in the engine, too. Samples in progress complete normally.
+   */
   retire(weights: string): Promise<void>;
   stop(): Promise<void>;
 }

@@ -2,17 +2,17 @@ import type { ComponentBase, Log } from './component';
 
 export interface TrackerContext {
   runId: string;
-  /** Folder of the run on the learner's machine; what a tracker writes locally belongs in there. */
+  /** Folder of the run on the learner's machine, for local files of a tracker. */
   runDir: string;
-  /** The run file, secrets hidden. */
+  /** The run file with secrets hidden. */
   config: Readonly<Record<string, unknown>>;
-  /** What the variables of the component's `environment` say on the learner's machine; those that are not set are missing. */
+  /** Values of the variables of the component's `environment` on the learner's machine; unset ones are missing. */
   environment: Readonly<Record<string, string>>;
   log: Log;
 }
 
 export interface TrackedStep {
-  /** Steps trained, a batch each. */
+  /** Number of trained steps, one batch each. */
   step: number;
   /** ISO 8601. */
   at: string;
@@ -21,47 +21,49 @@ export interface TrackedStep {
 }
 
 export interface TrackedEvaluation {
-  /** Steps trained when it was taken. */
+  /** Number of trained steps at that time. */
   step: number;
   /** ISO 8601. */
   at: string;
   stage: string;
   set: string;
-  /** Null where rewards alone judge the tasks: what they paid is among the metrics. */
+  /** Null if only rewards judge the tasks; their values are among the metrics. */
   successRate: number | null;
-  /** Those that the rate is of. */
+  /** Number of episodes behind the rate. */
   episodes: number;
-  /** The same, and what else is known of it, by the names of metrics: `test/eval_goals/env/all/success` … */
+  /** The rate and further results by metric name: `test/eval_goals/env/all/success` … */
   metrics: Readonly<Record<string, number>>;
 }
 
-/** A checkpoint that stays: of the first step, of those that `save_every` and `eval_every` keep, of the last one. */
+/**
+ * A checkpoint that is kept: of the first step, of steps selected by `save_every` and `eval_every`, of the last step.
+ */
 export interface TrackedCheckpoint {
-  /** Steps trained. */
+  /** Number of trained steps. */
   step: number;
   /** ISO 8601. */
   at: string;
-  /** Of its folder: `000080`. */
+  /** Name of its folder: `000080`. */
   name: string;
-  /** The folder on the learner's machine: weights, optimizer, and where the run stood. */
+  /** Folder on the learner's machine with weights, optimizer and run state. */
   path: string;
-  /** What its weights can be sampled by: `uirl://<run>/sampler_weights/000080`. */
+  /** Address for sampling its weights: `uirl://<run>/sampler_weights/000080`. */
   address: string;
 }
 
 /**
- * Records a run somewhere. A call that fails or takes too long is logged and does not end the run. Evaluations come whenever they are
- * over, also behind later steps, and may come twice.
+ * Records a run. A call that fails or times out is logged and does not end the run. Evaluations arrive when they
+ * finish, possibly after later steps, and may arrive twice.
  */
 export interface Tracker {
   /**
-   * Where the run begins or goes on, before anything else: what was recorded beyond `step` is to be dropped. That step is given
-   * once more then, and is to be recorded where it is missing.
+   * Called first when a run starts or resumes: drop everything recorded after `step`. That step is then reported once
+   * more; record it if it is missing.
    */
   resume?(step: number): Promise<void>;
   step(step: TrackedStep): Promise<void>;
   evaluation?(evaluation: TrackedEvaluation): Promise<void>;
-  /** May come twice. */
+  /** May be called twice for a checkpoint. */
   checkpoint?(checkpoint: TrackedCheckpoint): Promise<void>;
   close(): Promise<void>;
 }
@@ -73,8 +75,8 @@ export interface TrackerComponent<Options = unknown> extends ComponentBase<
   Promise<Tracker> | Tracker
 > {
   /**
-   * Environment variables of the learner that it reads, and what each says: secrets, and addresses that are sent secrets, which no run
-   * file may name.
+   * Environment variables of the learner that it reads, with descriptions: secrets, and addresses that receive
+   * secrets, which no run file may name.
    */
   readonly environment?: Readonly<Record<string, string>>;
 }

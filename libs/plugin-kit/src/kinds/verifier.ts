@@ -6,9 +6,9 @@ export interface VerifierContext {
   log: Log;
 }
 
-/** Says whether a task was done. */
+/** Decides whether a task succeeded. */
 export interface Verifier {
-  /** True or false; null where this verifier cannot judge the task. Never what the agent says of itself. */
+  /** True or false; null if this verifier cannot judge the task. Must not rely on the agent's claims. */
   verify(episode: Episode, deadline: Deadline): Promise<boolean | null> | boolean | null;
 }
 
@@ -19,8 +19,9 @@ export interface VerifierComponent<Options = unknown> extends ComponentBase<
   Verifier
 > {
   /**
-   * Whether it can judge a task, as far as the task itself says: where it cannot and no reward of the run judges, the start refuses the task.
-   * Default: it can judge every one. A training episode of which it says null nevertheless is invalid then.
+   * Whether it can judge a task, as far as the task itself shows: if it cannot and no reward of the run judges, the
+   * start rejects the task. Default: it can judge every task. If `verify` returns null for such a task, the training
+   * episode is invalid.
    */
   judges?(task: Task): boolean;
 }

@@ -10,7 +10,10 @@ import { showOption, withoutSecrets } from './secrets';
 import type { OptionInfo, OptionsClass } from './types';
 
 export interface OptionProblem {
-  /** `conflict`: the option belongs to a component that was not chosen; `unsupported`: see `CompletionContext.unknown`. */
+  /**
+   * `conflict`: the option belongs to a component that was not chosen; `unsupported`: see
+   * `CompletionContext.unknown`.
+   */
   category: 'unknown' | 'unsupported' | 'type' | 'missing' | 'conflict';
   /** `algorithm.loss.clip_high`. */
   path: string;
@@ -21,30 +24,30 @@ export interface OptionProblem {
 /** The components that choices within options may name. */
 export interface ComponentCatalogue {
   names(kind: ComponentKind): readonly string[];
-  /** Throws an error that says which names there are. */
+  /** Throws an error that lists the available names. */
   optionsClass(kind: ComponentKind, name: string): OptionsClass;
 }
 
 export interface CompletionContext {
   /** Where a value was written: a file, a flag. */
   where: string | ((path: string) => string);
-  /** Where the options stand themselves: `algorithm.loss`. */
+  /** Path of the options themselves: `algorithm.loss`. */
   path?: string;
   components?: ComponentCatalogue;
-  /** Told of an option that stands beside the choice it belongs to: its path, and where it was written. */
+  /** Called for an option that is written beside its choice, with its path and its source. */
   moved?: (path: string, writtenAt: string) => void;
-  /** What to say of an option nobody knows; by default names near it. */
+  /** The problem to report for an unknown option. Default: similar names. */
   unknown?: (path: string) => Pick<OptionProblem, 'category' | 'message'>;
 }
 
-/** Whose options are completed, where they are those of a component. */
+/** The component whose options are completed, if any. */
 interface Owner {
   kind: ComponentKind;
   component: string;
 }
 
 export interface Completed<T> {
-  /** With every default; a valid instance where there are no problems. */
+  /** With all defaults; a valid instance if there are no problems. */
   options: T;
   problems: OptionProblem[];
 }
@@ -52,9 +55,9 @@ export interface Completed<T> {
 type Given = Readonly<Record<string, unknown>>;
 
 /**
- * Fills in defaults and checks what was given by the validators of its class: the checked instance, or every problem at once.
- * Groups and components chosen within are completed by their own classes; an option of a chosen component may also stand beside
- * the choice.
+ * Fills in defaults and validates the input with its class: returns the validated instance, or all problems at once.
+ * Nested groups and chosen components are completed by their own classes; an option of a chosen component may also be
+ * written beside the choice.
  */
 export function completeOptions<T extends object>(
   type: OptionsClass<T>,
@@ -68,7 +71,7 @@ export function completeOptions<T extends object>(
 
 class Completion {
   readonly problems: OptionProblem[] = [];
-  /** Where an option was written that was moved into its choice. */
+  /** Sources of options that were moved into their choices. */
   private readonly writtenAt = new Map<string, string>();
 
   constructor(private readonly context: CompletionContext) {}
@@ -91,7 +94,7 @@ class Completion {
     return instance;
   }
 
-  /** What stands for an option, or undefined where its default does. */
+  /** The value of an option; undefined to use its default. */
   private valueOf(info: OptionInfo, value: unknown, beside: Given | undefined, path: string): unknown {
     if (info.group !== undefined) return this.group(info.group, value, path);
     if (info.choice !== undefined) return this.choice(info, value ?? info.default, beside ?? {}, path);
@@ -103,7 +106,7 @@ class Completion {
     return value;
   }
 
-  /** Refuses what was written of an option, or of a group, that has no effect beside the others. */
+  /** Rejects an option or group that has no effect in combination with the others. */
   private refuseUnneeded(info: OptionInfo, value: unknown, siblings: Given, path: string): void {
     const { needs, group, name } = info;
     if (needs === undefined || value === undefined || isNeedMet(needs, siblings)) return;
@@ -112,7 +115,7 @@ class Completion {
     const own =
       info.choice === undefined
         ? { fallback: info.default, value }
-        : // With all of its options, as a stored run file has them.
+        : // With all of its options, as in a stored run file.
           { fallback: this.valueOf(info, undefined, undefined, full), value: siblings[name] };
     const written: { full: string; fallback: unknown; value: unknown }[] =
       group === undefined
@@ -123,7 +126,7 @@ class Completion {
             value: isRecord(value) ? value[each.name] : undefined,
           }));
     for (const each of written) {
-      // Written with its default it does no harm: a stored run file names every option.
+      // Harmless if it equals the default: a stored run file contains every option.
       if (each.value === undefined || isDeepStrictEqual(each.value, each.fallback)) continue;
       const message = `${each.full} would have no effect: it needs ${needInWords(needs, join(path, needs.option))}`;
       this.refuse('conflict', each.full, message);
@@ -151,7 +154,7 @@ class Completion {
     });
   }
 
-  /** Adds to lists of components those of which an option stands beside them. */
+  /** Adds components to lists if one of their options is written beside the list. */
   private withImplied(infos: readonly OptionInfo[], written: Given, defaults: Given): Given {
     const given = { ...written };
     for (const info of infos.filter(({ choice }) => choice?.beside === true)) {
@@ -162,7 +165,7 @@ class Completion {
           continue;
         const [implied, ...others] = this.having(kind, key);
         if (implied === undefined || others.length > 0) continue;
-        // Nothing is said: that is no reason to choose it.
+        // An empty value is not a reason to choose the component.
         if (value === null || value === undefined) delete given[key];
         else given[info.name] = [...chosen, implied];
       }
@@ -205,7 +208,7 @@ class Completion {
     }
   }
 
-  /** Options that stand beside a choice, by the choice they belong to; refuses those that belong nowhere. */
+  /** Assigns options that are written beside choices to their choices; rejects those that belong to none. */
   private distribute(
     infos: readonly OptionInfo[],
     given: Given,
@@ -256,14 +259,14 @@ class Completion {
     return beside;
   }
 
-  /** Where the component is chosen whose option it is: `algorithm.loss`, `logging.trackers[1]`. */
+  /** Path of the choice whose component has the option: `algorithm.loss`, `logging.trackers[1]`. */
   private placeOf(info: OptionInfo, chosen: unknown, option: string, path: string): string {
     const place = join(path, info.name);
     if (!Array.isArray(chosen)) return place;
     return `${place}[${chosen.findIndex((each) => this.optionOf(info, each, option) !== undefined)}]`;
   }
 
-  /** The option of that name of the component that a choice has chosen. */
+  /** The option of that name of the chosen component. */
   private optionOf(info: OptionInfo, value: unknown, name: string): OptionInfo | undefined {
     const { kind } = info.choice!;
     const chosen = isRecord(value) ? value[choiceKey(kind)] : value;
@@ -281,13 +284,13 @@ class Completion {
     this.refuse('conflict', join(path, key), `${join(path, key)} may mean ${places.join(' or ')}: say which`);
   }
 
-  /** Refuses an option of a component of the same kind as one that was chosen; false where no component has it. */
+  /** Rejects an option of an unchosen component of the same kind; returns false if no component has it. */
   private refuseIdle(choices: readonly OptionInfo[], key: string, value: unknown, path: string): boolean {
     for (const { name, choice } of choices) {
       const { kind } = choice!;
       const owners = this.having(kind, key);
       if (owners.length === 0) continue;
-      // Written with its default it does no harm: a stored run file may name every option.
+      // Harmless if it equals the default: a stored run file may contain every option.
       if (owners.some((owner) => isDeepStrictEqual(this.find(kind, owner, key)?.default, value))) return true;
       const full = join(path, key);
       const needs = `${join(path, name)} ${owners.join(' or ')}`;

@@ -5,14 +5,15 @@ import type { ChoiceNote, FileNote, NeedsNote, OptionsClass } from './types';
 
 export interface DocExtras {
   /**
-   * Other names: a bare word is a flag (`--seed`), a dotted path is an old place in the run file (`model.device`) and a flag, too.
+   * Aliases: a bare word is a flag (`--seed`), a dotted path is a former path in the run file (`model.device`) and
+   * also a flag.
    */
   aliases?: readonly string[];
-  /** Such as a password: it is shown nowhere. */
+  /** Such as a password: never shown. */
   secret?: boolean;
 }
 
-/** What is known of a property besides its validators. */
+/** Metadata of a property besides its validators. */
 export interface PropertyNote {
   doc?: string;
   aliases?: readonly string[];
@@ -23,18 +24,18 @@ export interface PropertyNote {
   choice?: ChoiceNote;
   /** Files that it names. */
   file?: FileNote;
-  /** What the option needs to have an effect: see `Needs`. */
+  /** Precondition of the option: see `Needs`. */
   needs?: NeedsNote;
-  /** What fits, in words, and how the text of a flag is read: see `Fits`. */
+  /** Description of valid values, and the parser of a flag's text: see `Fits`. */
   fits?: { expected: string; fromText?: (text: string) => unknown };
 }
 
-/** Shared by all copies of this package, so that classes of a plugin with a copy of its own are understood. */
+/** Shared by all copies of this package, so that classes of a plugin with its own copy are recognized. */
 const NOTES = Symbol.for('ui-rl:options');
 
 type Notes = Map<string, PropertyNote>;
 
-/** Notes of a class, those of its ancestors first. */
+/** Metadata of a class, including that of its ancestors first. */
 export function notesOf(type: object): Notes {
   const parent = Object.getPrototypeOf(type) as object | null;
   const inherited: Notes = parent === null ? new Map() : notesOf(parent);
@@ -49,7 +50,7 @@ function note(prototype: object, property: string, add: PropertyNote): void {
   notes.set(property, { ...notes.get(property), ...add });
 }
 
-/** The help of an option: what it does, with its unit. */
+/** The help of an option: its meaning and unit. */
 export function Doc(text: string, { aliases = [], secret = false }: DocExtras = {}): PropertyDecorator {
   return (prototype, property) => note(prototype, String(property), { doc: text, aliases, secret });
 }
@@ -60,8 +61,8 @@ export function Group(type: () => OptionsClass): PropertyDecorator {
 }
 
 /**
- * A component chosen by name: `loss: ppo`, or `loss: {name: ppo, clip_high: 0.28}`. Its options are checked and completed by its
- * own class; they may also be written beside the choice (`algorithm: {loss: ppo, clip_high: 0.28}`).
+ * A component chosen by name: `loss: ppo`, or `loss: {name: ppo, clip_high: 0.28}`. Its own class validates and
+ * completes its options; they may also be written beside the choice (`algorithm: {loss: ppo, clip_high: 0.28}`).
  */
 export function Choice(
   kind: ComponentKind,
@@ -80,9 +81,9 @@ export function Choice(
 }
 
 /**
- * The path of a file or folder on the machine of whoever starts the run; relative ones count from the run file, or, given by a flag,
- * from the working directory. It is uploaded when the run is announced, so that the component gets the path of a copy wherever it
- * is made.
+ * The path of a file or folder on the machine that starts the run. Relative paths start from the run file, or from
+ * the working directory if given by a flag. The file is uploaded when the run is announced, and the component
+ * receives the path of a local copy.
  */
 export function LocalFile({
   kind = 'file',
@@ -104,8 +105,8 @@ export function LocalFile({
 }
 
 /**
- * A check in words, for what no validator says: `@Fits('an odd number', (value) => …)`. `expected` is what messages and help
- * show; `fromText` reads the text of a flag.
+ * A custom check with a description: `@Fits('an odd number', (value) => …)`. Messages and help show `expected`;
+ * `fromText` parses the text of a flag.
  */
 export function Fits(
   expected: string,
@@ -125,20 +126,20 @@ export function Fits(
 }
 
 /**
- * The option does something only where another one of its class has a certain value, or is given at all. Elsewhere it is refused,
- * unless it is written with its default.
+ * The option has an effect only if another option of its class has a certain value, or is set at all. Otherwise it is
+ * rejected, unless it equals its default.
  */
 export function Needs(option: string, value?: unknown): PropertyDecorator {
   const needs = value === undefined ? { option } : { option, value };
   return (prototype, property) => note(prototype, String(property), { needs });
 }
 
-/** A number above a bound. */
+/** A number greater than a bound. */
 export function Above(bound: number, options?: ValidationOptions): PropertyDecorator {
   return bounded('above', bound, (value) => value > bound, options);
 }
 
-/** A number below a bound. */
+/** A number less than a bound. */
 export function Below(bound: number, options?: ValidationOptions): PropertyDecorator {
   return bounded('below', bound, (value) => value < bound, options);
 }

@@ -7,8 +7,8 @@ import { choicesOf, isOptional, shapeOf, validatorsOf } from './validators';
 const described = new WeakMap<OptionsClass, readonly OptionInfo[]>();
 
 /**
- * The options of a class in the order it declares them: what its validators, notes and initializers say. Understands classes of a
- * plugin that has its own copies of class-validator and of this package.
+ * The options of a class in order of declaration, from its validators, metadata and initializers. Recognizes classes
+ * of a plugin that has its own copies of class-validator and of this package.
  */
 export function describeOptions(type: OptionsClass): readonly OptionInfo[] {
   const known = described.get(type);

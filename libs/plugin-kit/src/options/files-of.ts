@@ -7,20 +7,20 @@ import type { FileNote, OptionInfo, OptionsClass } from './types';
 
 /** A file that options name. */
 export interface NamedFile {
-  /** Of the option: `tasks[0].path`. */
+  /** Path of the option: `tasks[0].path`. */
   option: string;
-  /** What the option is for. */
+  /** Help of the option. */
   doc: string;
   kind: FileNote['kind'];
   /** A path, or an address. */
   value: string;
-  /** Whether it is an address, which means the same on every machine. */
+  /** Whether it is an address, which is valid on every machine. */
   isAddress: boolean;
-  /** Puts another value in its place. */
+  /** Replaces the value. */
   replace: (value: string) => void;
 }
 
-/** The files that complete options name, those of groups and of chosen components included. */
+/** The files that complete options name, including those of groups and of chosen components. */
 export function filesOf(
   type: OptionsClass,
   options: object,

@@ -37,8 +37,8 @@ const KEYS: Readonly<Record<keyof OptionDescription, string>> = {
 };
 
 /**
- * Makes a class of options of a plain description. Throws a `PluginError` `invalid` that names the option and what is wrong with
- * its description.
+ * Generates a class of options from a plain description. Throws a `PluginError` `invalid` that names the option and
+ * the fault in its description.
  */
 export function fromDescription(description: OptionsDescription): OptionsClass {
   for (const [name, option] of Object.entries(description)) checkDescription(name, option);
@@ -61,7 +61,7 @@ function decorate(prototype: object, name: string, option: OptionDescription): v
   if (fallback === undefined && !required) apply([IsOptional()]);
   if (type === 'file' || type === 'folder') return apply([LocalFile({ kind: type })]);
   if (type !== 'list') return apply(checksOf(type, option, {}));
-  // Applied from the last to the first, as decorators are.
+  // Applied from last to first, like decorators.
   const elements =
     of === 'file' || of === 'folder'
       ? [LocalFile({ kind: of, many: true })]

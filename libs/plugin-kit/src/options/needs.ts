@@ -1,6 +1,6 @@
 import type { NeedsNote } from './types';
 
-/** Whether an option has an effect beside the others of its class. */
+/** Whether an option has an effect in combination with the others of its class. */
 export function isNeedMet(
   { option, value }: NeedsNote,
   siblings: Readonly<Record<string, unknown>>,
@@ -9,7 +9,7 @@ export function isNeedMet(
   return value === undefined ? found !== undefined : found === value;
 }
 
-/** What an option needs, in words: `algorithm.loss_aggregation constant`. @param path of the other option */
+/** Describes an option's precondition: `algorithm.loss_aggregation constant`. @param path of the other option */
 export function needInWords({ value }: NeedsNote, path: string): string {
   return value === undefined ? path : `${path} ${typeof value === 'string' ? value : JSON.stringify(value)}`;
 }

@@ -127,10 +127,10 @@ describe('describeOptions', () => {
   it('understands decorators of another copy of class-validator', () => {
     let type: new () => object = class {};
     jest.isolateModules(() => {
-      // oxlint-disable-next-line typescript/no-require-imports -- a copy of its own
+      // oxlint-disable-next-line typescript/no-require-imports -- a separate copy
       const copy = require('class-validator') as typeof import('class-validator');
       expect(copy.IsInt).not.toBe(IsInt);
-      // oxlint-disable-next-line typescript/no-require-imports -- a copy of its own
+      // oxlint-disable-next-line typescript/no-require-imports -- a separate copy
       const kit = require('./index') as typeof import('./index');
       expect(kit.Doc).not.toBe(Doc);
       class Foreign {

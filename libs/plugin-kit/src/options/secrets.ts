@@ -7,12 +7,12 @@ const HIDDEN = '[hidden]';
 
 export type IsSecret = (key: string, value: unknown) => boolean;
 
-/** Whether a text under that name is one that others should not read. Numbers are limits such as `max_tokens`, not secrets. */
+/** Whether a text under that name is likely a secret. Numbers are limits such as `max_tokens`, not secrets. */
 export function soundsSecret(key: string, value: unknown): boolean {
   return typeof value === 'string' && SECRET.test(key);
 }
 
-/** A copy in which secrets, and those within addresses, are hidden. */
+/** A copy with secrets hidden, including those within addresses. */
 export function withoutSecrets(value: unknown, isSecret: IsSecret = soundsSecret): unknown {
   if (typeof value === 'string') return withoutUrlSecrets(value);
   if (Array.isArray(value)) return value.map((part) => withoutSecrets(part, isSecret));
@@ -34,7 +34,8 @@ export function showOption({ name, secret }: Pick<OptionInfo, 'name' | 'secret'>
 export function withoutUrlSecrets(text: string): string {
   return (
     text
-      // Schemes are short: without a bound, every letter of a long text begins one that is looked for up to the text's end.
+      // Schemes are short: without a length limit, every letter of a long text would start a match that scans to the
+      // text's end.
       .replace(/([a-z][a-z0-9+.-]{0,30}:\/\/)([^/@\s]*)@/gi, (_, scheme: string, user: string) => {
         const [name, password] = user.split(':');
         return `${scheme}${password === undefined ? HIDDEN : `${name}:${HIDDEN}`}@`;

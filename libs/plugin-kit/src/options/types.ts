@@ -1,28 +1,31 @@
 import type { ComponentKind } from '../component-kind';
 
-/** A class of options: class-validator decorators say what fits, initializers are the defaults, `@Doc` is the help. */
+/**
+ * A class of options: class-validator decorators define valid values, initializers are the defaults, `@Doc` is the
+ * help.
+ */
 export type OptionsClass<T extends object = object> = new () => T;
 
-/** An option as plain JavaScript describes it; `fromDescription` makes a class of such a description. */
+/** An option described in plain JavaScript; `fromDescription` generates a class from such descriptions. */
 export interface OptionDescription {
   /** `file`, `folder`: the path of one, see `LocalFile`. */
   type: 'number' | 'integer' | 'boolean' | 'text' | 'file' | 'folder' | 'list' | 'object';
   description: string;
-  /** Value where the user gives none; left out: the option is absent then, unless it is required. */
+  /** Default value; without one, the option is undefined unless it is required. */
   default?: unknown;
   required?: boolean;
-  /** Bounds of numbers (of a number, or of each element of a list of them). */
+  /** Bounds of numbers (of a number, or of each element of a list). */
   atLeast?: number;
   above?: number;
   atMost?: number;
   below?: number;
-  /** The only values (of a text, or of each element of a list). */
+  /** The allowed values (of a text, or of each element of a list). */
   choices?: readonly string[];
-  /** What the elements of a list are; texts unless said. */
+  /** Type of a list's elements. Default: text. */
   of?: 'number' | 'integer' | 'boolean' | 'text' | 'file' | 'folder' | 'object';
   /** Other names, see `Doc`. */
   aliases?: readonly string[];
-  /** Such as a password: it is shown nowhere. */
+  /** Such as a password: never shown. */
   secret?: boolean;
 }
 
@@ -47,57 +50,60 @@ export interface ChoiceNote {
   /** A list of components instead of one. */
   many: boolean;
   /**
-   * Of a list: options of its components may stand beside it, too, and one that no entry has adds the component that has it
-   * (`wandb_project: mine`).
+   * For a list: options of its components may be written beside it, too, and an option that no entry has adds the
+   * component that has it (`wandb_project: mine`).
    */
   beside?: boolean;
-  /** Options of the component have flags by their path alone, since those by their name mean another choice of this kind. */
+  /**
+   * Options of the component have flags only by their path, because their bare names refer to another choice of this
+   * kind.
+   */
   flagsByPath?: boolean;
-  /** A key beside the choice whose value, an object, holds options of the component, too. */
+  /** A key beside the choice whose object value also holds options of the component. */
   optionsKey?: string;
 }
 
-/** A file or folder of whoever starts the run, or a list of such. */
+/** A file or folder on the machine that starts the run, or a list of these. */
 export interface FileNote {
   kind: 'file' | 'folder';
-  /** A list of them instead of one. */
+  /** A list instead of one. */
   many: boolean;
-  /** The address of a checkpoint fits, too; what is read then is its folder. */
+  /** Also accepts the address of a checkpoint, which stands for its folder. */
   checkpoints: boolean;
 }
 
-/** Another option of the same class, and the value it must have; without one it must be given. */
+/** Another option of the same class and its required value; without a value, it only has to be set. */
 export interface NeedsNote {
   option: string;
   value?: unknown;
 }
 
-/** What is known of one option, read off its class. */
+/** Description of one option, derived from its class. */
 export interface OptionInfo {
   name: string;
   /** Other names, see `Doc`. */
   aliases: readonly string[];
-  /** What it does. */
+  /** Help text. */
   doc: string;
   type: OptionType;
-  /** What fits, in words: `a whole number of at least 1`. */
+  /** Description of valid values: `a whole number of at least 1`. */
   expected: string;
-  /** Value where the user gives none; undefined: it is absent then. */
+  /** Default value; undefined: the option has none. */
   default?: unknown;
-  /** The user must give it. */
+  /** Whether it must be given. */
   required: boolean;
-  /** The only values, where there are such. */
+  /** The allowed values, if they are limited. */
   choices?: readonly unknown[];
-  /** Shown nowhere. */
+  /** Never shown. */
   secret?: boolean;
-  /** Reads the text of a flag, where the type alone does not say how. */
+  /** Parses the text of a flag, if the type alone does not determine it. */
   fromText?: (text: string) => unknown;
-  /** It has an effect only where another option has a certain value. */
+  /** It has an effect only if another option has a certain value. */
   needs?: NeedsNote;
   /** The class of a group. */
   group?: OptionsClass;
-  /** What a choice chooses from. */
+  /** What a choice selects from. */
   choice?: ChoiceNote;
-  /** What files it names. */
+  /** The files that it names. */
   file?: FileNote;
 }

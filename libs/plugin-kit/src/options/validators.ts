@@ -1,23 +1,23 @@
 import { getMetadataStorage } from 'class-validator';
 import type { OptionsClass, OptionType } from './types';
 
-/** What class-validator keeps of one decorator. Its storage is shared by all copies of the package in a process. */
+/** class-validator's metadata of one decorator. All copies of the package in a process share its storage. */
 type Validator = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number] & {
   name?: string;
 };
 
-/** Property → its validators, in the order they are written. */
+/** Property → its validators, in source order. */
 export function validatorsOf(type: OptionsClass): Map<string, Validator[]> {
   const all = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false) as Validator[];
   const byProperty = new Map<string, Validator[]>();
-  // Decorators of a property are applied, and so stored, from the last to the first.
+  // Decorators of a property are applied, and therefore stored, from last to first.
   for (const each of all.toReversed()) {
     byProperty.set(each.propertyName, [...(byProperty.get(each.propertyName) ?? []), each]);
   }
   return byProperty;
 }
 
-/** Whether a property may stay absent: `@IsOptional()`, or a `@ValidateIf` that does not hold then. */
+/** Whether a property may be absent: `@IsOptional()`, or a `@ValidateIf` that does not hold then. */
 export function isOptional(validators: readonly Validator[], absent: object): boolean {
   return validators.filter(isCondition).some(({ constraints }) => {
     const holds = (constraints as ((object: object, value?: unknown) => boolean)[])[0];
@@ -25,7 +25,7 @@ export function isOptional(validators: readonly Validator[], absent: object): bo
   });
 }
 
-/** Names a class-validator decorator gives to its metadata → what it says of the type. */
+/** Names of class-validator decorators in its metadata → the type that they imply. */
 const NOUNS: Readonly<Record<string, { type: OptionType; noun: string }>> = {
   isInt: { type: 'integer', noun: 'a whole number' },
   isNumber: { type: 'number', noun: 'a number' },
@@ -42,7 +42,7 @@ const BOUNDS: Readonly<Record<string, string>> = {
 };
 const FILLED = ['isNotEmpty', 'arrayNotEmpty'];
 
-/** The type of a property and what fits it, in words, from its validators. */
+/** The type of a property and a description of its valid values, from its validators. */
 export function shapeOf(validators: readonly Validator[]): { type: OptionType; expected: string } {
   const checks = validators.filter((each) => !isCondition(each));
   const own = checks.filter(({ each }) => !each);
@@ -85,7 +85,7 @@ function boundsPhrase(checks: readonly Validator[]): string {
   return bounds.length === 0 ? '' : ` ${of}${bounds.join(' and ')}`;
 }
 
-/** The only values of a property, or of each element of a list; undefined where any of its type may come. */
+/** The allowed values of a property, or of each element of a list; undefined if they are not limited. */
 export function choicesOf(validators: readonly Validator[]): readonly unknown[] | undefined {
   const check = validators.find(({ name }) => name === 'isIn');
   return check === undefined ? undefined : (check.constraints as [readonly unknown[]])[0];
@@ -99,7 +99,7 @@ function typeOfValues(values: readonly unknown[]): OptionType {
   return values.every((value) => typeof value === 'number') ? 'number' : 'text';
 }
 
-/** What any other validator demands, in its own words: `must be an email`. */
+/** The message of any other validator: `must be an email`. */
 function demandOf(check: Validator): string {
   const [constraint] = getMetadataStorage().getTargetValidatorConstraints(check.constraintCls);
   const constraints = (check.constraints as unknown[] | undefined) ?? [];

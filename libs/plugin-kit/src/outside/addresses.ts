@@ -1,16 +1,16 @@
-/** What is to be written as the address of a server: http or https, a path where it is not at the root, nothing behind that. */
+/** Whether a value is the address of a server: http or https, an optional path, nothing after it. */
 export function isServerAddress(value: unknown): value is string {
   return (
     typeof value === 'string' && /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/.test(value) && URL.canParse(value)
   );
 }
 
-/** As it is compared and shown: no slash at the end. */
+/** Normalized form for comparison and display: without a trailing slash. */
 export function serverAddress(text: string): string {
   return new URL(text).href.replace(/\/+$/, '');
 }
 
-/** Addresses that are written one after the other, separated by commas; others than `isServerAddress` allows are told apart. */
+/** Parses a comma-separated list of addresses; invalid ones are returned separately. */
 export function readAddresses(text: string | undefined): { addresses: string[]; wrong: string[] } {
   const entries = (text ?? '').split(',').map((entry) => entry.trim());
   const named = entries.filter((entry) => entry !== '');
@@ -20,7 +20,9 @@ export function readAddresses(text: string | undefined): { addresses: string[]; 
   };
 }
 
-/** Keys by origin, of `http://host:port=key, …`: each goes to its own server only. Null where it is written in another way. */
+/**
+ * Parses keys by origin, `http://host:port=key, …`: each is sent only to its own server. Null for an invalid format.
+ */
 export function readServerKeys(text: string | undefined): Record<string, string> | null {
   const keys: Record<string, string> = {};
   for (const entry of (text ?? '').split(',').map((each) => each.trim())) {

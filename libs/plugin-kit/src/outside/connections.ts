@@ -2,21 +2,22 @@ import { PluginError } from '../errors';
 import { readAddresses, readServerKeys, serverAddress } from './addresses';
 import type { ServerConnection } from './server';
 
-/** What a run file and a machine say of servers outside of the project. */
+/** Settings of a run file and of a machine for servers outside of the project. */
 export interface OutsideChoice {
-  /** Addresses of the run file; none: those of the machine. */
+  /** Addresses in the run file; empty: those of the machine. */
   named: readonly string[];
-  /** Values of the machine's variables; undefined where they are not set. */
+  /** Values of the machine's variables; unset ones are undefined. */
   variables: Readonly<Record<string, string>>;
-  /** The variable that lists the servers that runs may name, and the one with their keys. */
+  /** The variable with the servers that runs may name, and the one with their keys. */
   serversVariable: string;
   keysVariable: string;
   maxBytes: number;
 }
 
 /**
- * Servers that an environment may ask. The run file names them, or the machine does; where the machine does, a run file may name no
- * others. Keys are the machine's, and each goes to its own origin only.
+ * The servers that an environment may use, named by the run file or by the machine. If the machine names any, a run
+ * file may not name
+ * others. Keys come from the machine, and each is sent only to its own origin.
  *
  * @throws PluginError that names the option or the variable
  */
@@ -50,7 +51,7 @@ export function connectionsOf(choice: OutsideChoice, option: string): ServerConn
   }));
 }
 
-/** A server that is allowed is so with everything below its address. */
+/** An allowed address includes everything below it. */
 function isWithin(address: string, allowed: readonly string[]): boolean {
   return allowed.some((each) => address === each || address.startsWith(`${each}/`));
 }

@@ -4,20 +4,21 @@ import { OutsideError } from './errors';
 import type { OutsideServer, ServerConnection } from './server';
 import { OutsideServers, type ServerPlace } from './servers';
 
-/** Episodes at servers outside of the project, each at the first one that plays along. */
+/** Runs episodes at servers outside of the project, each at the first server that accepts it. */
 export class OutsideEpisodes {
   private readonly servers: OutsideServers;
   private readonly playing = new Set<EnvironmentSession>();
 
-  /** @param places episodes at a time at each server */
+  /** @param places maximum number of concurrent episodes per server */
   constructor(connections: readonly ServerConnection[], places: number, log: Log) {
     this.servers = new OutsideServers(connections, places, RETRIES.outsideEnvironment, log);
   }
 
   /**
-   * Begins an episode. A server where that fails is set aside, and the next one is tried, unless the task itself is wrong.
+   * Starts an episode. A server that fails is set aside, and the next one is tried, unless the task itself is
+   * invalid.
    *
-   * @param openAt the session gives the place back at its end
+   * @param openAt returns a session, which releases the place at its end
    * @throws OutsideError
    */
   async begin(
@@ -33,12 +34,12 @@ export class OutsideEpisodes {
       } catch (error) {
         place.release(error instanceof OutsideError ? error : undefined);
         if (signal.aborted || !(error instanceof OutsideError) || error.code === 'bad_task') throw error;
-        // Where it was the last, the next `take` says what all of them are at.
+        // After the last server, the next `take` reports the state of all of them.
       }
     }
   }
 
-  /** Ends them all. */
+  /** Ends all episodes. */
   async close(): Promise<void> {
     await Promise.all([...this.playing].map((session) => session.discard()));
   }

@@ -1,14 +1,14 @@
 export type OutsideErrorCode =
-  /** The task's options are wrong; playing it again does not help. */
+  /** The task's options are invalid; retrying does not help. */
   | 'bad_task'
-  /** Every server is in use, or set aside since it failed. */
+  /** Every server is in use, or set aside after a failure. */
   | 'capacity'
-  /** A server is gone, or answers what makes no sense. */
+  /** A server is unreachable, or its answer is invalid. */
   | 'crashed'
   /** A server did not answer in time. */
   | 'deadline';
 
-/** What can go wrong with servers outside of the project; `code` is what a caller of the environment gets to see. */
+/** Any failure of a server outside of the project; `code` is what the environment's caller receives. */
 export class OutsideError extends Error {
   override readonly name = 'OutsideError';
 

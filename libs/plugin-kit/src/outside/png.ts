@@ -6,12 +6,13 @@ import { OutsideError } from './errors';
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** Length, type and checksum of a chunk. */
 const AROUND = 12;
-/** Whatever reads it afterwards unpacks it: a few hundred bytes can stand for gigabytes. */
+/** Readers decompress the image: a few hundred bytes can expand to gigabytes. */
 const MAX_SIDE = 8_192;
 
 /**
- * A screenshot of a PNG that somebody else has made: whole, chunk by chunk, and no larger than screens are, so that it is found here
- * and not by whoever decodes it.
+ * Validates an untrusted PNG as a screenshot: complete, chunk by chunk, and no larger than a screen, so that faults
+ * are found here
+ * instead of in a decoder.
  *
  * @throws OutsideError
  */

@@ -1,10 +1,10 @@
 import type { Reply } from '@ui-rl/contracts';
 import { OutsideError } from './errors';
 
-/** Servers write what they like into their errors, which end up in logs and records. */
+/** Errors of servers are untrusted text that ends up in logs and records. */
 const MAX_MESSAGE = 1_000;
 
-/** What an outside server does becomes a value; everything else propagates. */
+/** Converts failures of an outside server to values; rethrows all other errors. */
 export async function asOutsideReply<T>(work: () => Promise<T>): Promise<Reply<T>> {
   try {
     return { ok: true, value: await work() };
@@ -14,7 +14,7 @@ export async function asOutsideReply<T>(work: () => Promise<T>): Promise<Reply<T
   }
 }
 
-/** Text of a server, without control characters and no longer than this. */
+/** Untrusted text of a server, limited in length and without control characters. */
 export function outsideText(text: string, maxLength = 300): string {
   const clean = text.replace(/\p{C}+/gu, ' ').trim();
   return clean.length <= maxLength ? clean : `${clean.slice(0, maxLength)}…`;

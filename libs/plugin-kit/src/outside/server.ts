@@ -5,13 +5,15 @@ import { OutsideError } from './errors';
 import { outsideText } from './reply';
 
 export interface ServerConnection {
-  /** `http://host:port/path`, without a slash at the end. */
+  /** `http://host:port/path`, without a trailing slash. */
   address: string;
-  /** Shown as `Authorization: Bearer`; undefined: nothing is. */
+  /** Sent as `Authorization: Bearer`; undefined: no header. */
   key?: string | undefined;
-  /** The owner of this machine named it, wherever it leads; otherwise addresses of the link are refused. */
+  /**
+   * The operator of this machine named it, so any address is allowed; otherwise link-local addresses are rejected.
+   */
   isTrusted: boolean;
-  /** An answer beyond it is cut off. */
+  /** Maximum size; a larger answer is aborted. */
   maxBytes: number;
 }
 
@@ -31,16 +33,16 @@ export interface ServerAnswer {
 }
 
 /**
- * An answer while it arrives. Its body throws as {@link OutsideServer.ask} does, and is cut off where somebody stops reading it; where nobody
- * begins to, the signal of its question ends it.
+ * A streaming answer. Its body throws like {@link OutsideServer.ask}. It is aborted when the reader stops; if it is
+ * never read, the request's signal ends it.
  */
 export interface ServerStream extends Omit<ServerAnswer, 'bytes'> {
   body: AsyncIterable<Buffer>;
 }
 
 /**
- * A server outside of the project. A question is sent once: an action that is sent again may be carried out twice. Each has a
- * connection of its own, so that none is lost to one that the server has just closed; redirects are not followed.
+ * A server outside of the project. A request is sent once, because repeating it might repeat an action. Each uses a
+ * new connection, so that none is lost on a connection that the server has just closed. Redirects are not followed.
  */
 export class OutsideServer {
   readonly address: string;
@@ -49,13 +51,13 @@ export class OutsideServer {
     this.address = connection.address;
   }
 
-  /** @throws OutsideError `crashed` where no whole answer came, `deadline` where the signal ended it */
+  /** @throws OutsideError `crashed` without a complete answer, `deadline` if the signal aborted */
   async ask(path: string, question: ServerQuestion): Promise<ServerAnswer> {
     const { status, headers, body } = await this.stream(path, question);
     return { status, headers, bytes: await whole(body) };
   }
 
-  /** {@link ask}, for an answer that is not held as a whole. */
+  /** Like {@link ask}, for an answer that is not buffered. */
   async stream(path: string, question: ServerQuestion): Promise<ServerStream> {
     const url = new URL(this.address + path);
     for (const [name, value] of Object.entries(question.query ?? {})) url.searchParams.set(name, value);
@@ -71,14 +73,14 @@ export class OutsideServer {
     }
   }
 
-  /** {@link ask}, where anything but a success is a failure. */
+  /** Like {@link ask}, but treats any status other than success as a failure. */
   async get(path: string, question: ServerQuestion): Promise<ServerAnswer> {
     const answer = await this.ask(path, question);
     if (answer.status >= 200 && answer.status < 300) return answer;
     throw new OutsideError('crashed', `${this.address}${path} answered ${shownAnswer(answer)}`);
   }
 
-  /** {@link get}, with an answer in JSON. */
+  /** Like {@link get}, for a JSON answer. */
   async getJson(path: string, question: ServerQuestion): Promise<unknown> {
     const { bytes } = await this.get(path, question);
     return parseJson(bytes.toString(), this.address + path);
@@ -94,12 +96,12 @@ export function parseJson(text: string, from: string): unknown {
   }
 }
 
-/** An answer that is a refusal, for people: its status and how its text begins. */
+/** An error response for messages: its status and the beginning of its text. */
 export function shownAnswer({ status, bytes }: ServerAnswer): string {
   return `${status}: ${outsideText(bytes.toString('utf8', 0, 1_000)) || 'nothing more'}`;
 }
 
-/** @throws OutsideError where an address is one of the link, which no run may name */
+/** @throws OutsideError for a link-local address, which no run may name */
 export function refuseLink({ hostname, origin }: URL, { isTrusted }: ServerConnection): void {
   if (isTrusted || !isLinkLocalHost(hostname)) return;
   throw new OutsideError('crashed', `${origin} is an address of the link itself, which no run may name`);

@@ -3,27 +3,27 @@ import { pauseAfter, type RetryPolicy } from '@ui-rl/retry';
 import { OutsideError } from './errors';
 import { OutsideServer, type ServerConnection } from './server';
 
-/** A place at a server, for one episode. */
+/** A slot for one episode at a server. */
 export interface ServerPlace {
   readonly server: OutsideServer;
-  /** Gives it back. What it failed with sets the server aside for a while, longer each time in a row. */
+  /** Releases the slot. A failure sets the server aside for a time that grows with consecutive failures. */
   release(failure?: OutsideError): void;
 }
 
 interface Kept {
   server: OutsideServer;
-  /** Episodes that are played there. */
+  /** Number of running episodes. */
   used: number;
-  /** Episodes so far. */
+  /** Number of episodes so far. */
   taken: number;
-  /** Failures in a row. */
+  /** Number of consecutive failures. */
   failures: number;
-  /** Of `performance.now()`. */
+  /** On the clock of `performance.now()`. */
   asideUntil: number;
   reason: string;
 }
 
-/** Address → episodes that all runs of this process play there. */
+/** Address → number of episodes that all runs of this process play there. */
 const PLAYED = new Map<string, number>();
 
 function count(address: string, change: 1 | -1): void {
@@ -32,7 +32,7 @@ function count(address: string, change: 1 | -1): void {
   else PLAYED.set(address, played);
 }
 
-/** The servers of an environment: which has a free place, and which are set aside since they failed. */
+/** The servers of an environment, with their free slots and failures. */
 export class OutsideServers {
   private readonly kept: readonly Kept[];
 
@@ -53,9 +53,9 @@ export class OutsideServers {
   }
 
   /**
-   * A place at the server that has had the fewest episodes.
-   * @param avoided those that this episode has tried already
-   * @throws OutsideError `capacity` that says what each of them is at
+   * A slot at the server that has had the fewest episodes.
+   * @param avoided servers that this episode has already tried
+   * @throws OutsideError `capacity` with the state of each server
    */
   take(avoided: ReadonlySet<OutsideServer> = new Set()): ServerPlace {
     const now = performance.now();

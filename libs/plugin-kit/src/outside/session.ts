@@ -14,16 +14,16 @@ export abstract class OutsideSession implements EnvironmentSession {
   abstract readonly state: State;
   private isOver = false;
 
-  /** @param place given back at the end */
+  /** @param place released at the end */
   protected constructor(private readonly place: ServerPlace) {}
 
   /** @throws OutsideError */
   protected abstract play(action: Action, deadline: Deadline): Promise<StepOutcome>;
 
-  /** What verifiers judge, as the server tells it now. @throws OutsideError */
+  /** The state that verifiers judge, as the server reports it now. @throws OutsideError */
   protected abstract askState(signal: AbortSignal): Promise<State>;
 
-  /** Says goodbye. @throws OutsideError where that sets the server aside as well */
+  /** Ends the session at the server. @throws OutsideError if the failure should also set the server aside */
   protected abstract end(signal: AbortSignal): Promise<void>;
 
   step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>> {
@@ -55,7 +55,7 @@ export abstract class OutsideSession implements EnvironmentSession {
   private async leave(failure?: OutsideError): Promise<void> {
     if (this.isOver) return;
     this.isOver = true;
-    // Before the goodbye, which may take its time: no other episode is to begin there meanwhile.
+    // Before the session ends at the server, which may take time, so that no other episode starts there meanwhile.
     if (failure !== undefined) this.place.release(failure);
     const problem = await this.end(AbortSignal.timeout(DEADLINES.outsideLeave.ms)).catch(
       (error: unknown) => error,

@@ -4,7 +4,7 @@ import { Above, Below, describeOptions, Doc, Needs, type OptionsClass } from '..
 
 type Decorators = readonly PropertyDecorator[];
 
-/** What every task source has, besides what it says itself of the same name. */
+/** Common options of all task sources; a source may override one by declaring the same name. */
 const OPTIONS: Readonly<Record<keyof TaskChoiceOptions, Decorators>> = {
   category: [Doc('only tasks of this category'), IsOptional(), IsIn(TASK_CATEGORIES)],
   difficulty: [Doc('only tasks of this difficulty'), IsOptional(), IsIn(TASK_DIFFICULTIES)],
@@ -41,7 +41,7 @@ const OPTIONS: Readonly<Record<keyof TaskChoiceOptions, Decorators>> = {
   ],
 };
 
-/** Which tasks of a source are taken, and how often. */
+/** Which tasks of a source to use, and how often. */
 export interface TaskChoiceOptions {
   category?: (typeof TASK_CATEGORIES)[number];
   difficulty?: (typeof TASK_DIFFICULTIES)[number];
@@ -53,17 +53,17 @@ export interface TaskChoiceOptions {
   weight?: number;
 }
 
-/** The options of a task source with those that all of them have. */
+/** The options of a task source, extended by the common ones. */
 export function withChoiceOptions(own: OptionsClass): OptionsClass {
   class Options extends own {}
   for (const name of missingIn(own)) {
-    // Applied from the last to the first, as decorators are.
+    // Applied from last to first, like decorators.
     for (const decorate of OPTIONS[name].toReversed()) decorate(Options.prototype, name);
   }
   return Options;
 }
 
-/** What a run file says of those options; one that the source has itself is the source's business. */
+/** The common options in a run file, except those that the source overrides. */
 export function readTaskChoice(
   own: OptionsClass,
   choice: Readonly<Record<string, unknown>>,

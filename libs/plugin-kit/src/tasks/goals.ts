@@ -4,13 +4,13 @@ import { isRecord } from '../show';
 import { hash53, HashIndex } from './hash';
 import type { TaskList } from './task-list';
 
-/** So many are named. */
+/** Number of names in a message. */
 const MOST_NAMED = 5;
 
 /**
- * What a task asks for, and where: two tasks with the same key are the same goal, whatever their ids, starts and checks. What else the
- * environment is given makes another goal of the same words: another sheet, another game of the server. Undefined where the environment itself
- * says the goal, which then differs from seed to seed.
+ * Identifies a goal and its environment: tasks with the same key have the same goal, whatever their ids, starts and
+ * checks. Different environment options make the same words another goal: another sheet, another game of the server.
+ * Undefined if the environment provides the goal, which then depends on the seed.
  */
 export function goalKey({ description, goalFrom, environment }: Task): string | undefined {
   if (goalFrom !== undefined) return undefined;
@@ -19,20 +19,23 @@ export function goalKey({ description, goalFrom, environment }: Task): string | 
   return `${kind}\n${String(page ?? application ?? url)}\n${String(path)}\n${wordsOf(description)}${givenTo(options)}`;
 }
 
-/** What of an environment's options says what is played; where it begins (`start`) is left out. */
+/** The environment options that determine the content; without the start position (`start`). */
 function givenTo({ reset, session_type: session }: Readonly<Record<string, unknown>>): string {
   const { start: _start, ...given } = isRecord(reset) ? reset : {};
   const isNothing = session === undefined && Object.keys(given).length === 0;
   return isNothing ? '' : `\n${JSON.stringify({ given, session }, inOrder)}`;
 }
 
-/** Keys in order: objects that say the same are written the same. */
+/** Sorts keys, so that equal objects have equal text. */
 function inOrder(_key: string, value: unknown): unknown {
   if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** A sentence in lower case, with single spaces and without its end; looked at only as far as needed, since there may be a million. */
+/**
+ * A sentence in lower case, with single spaces and without its final punctuation. Skips needless normalization,
+ * because there may be a million sentences.
+ */
 function wordsOf(sentence: string): string {
   const lower = (/^[\x20-\x7e]*$/.test(sentence) ? sentence : sentence.normalize('NFKC'))
     .toLowerCase()
@@ -41,14 +44,14 @@ function wordsOf(sentence: string): string {
   return /[.!]$/.test(single) ? single.replace(/(?<![ .!])[ .!]+$/, '') : single;
 }
 
-/** NaN where a task has no goal of its own. */
+/** NaN for a task without its own goal. */
 export function goalHash(task: Task): number {
   const key = goalKey(task);
   return key === undefined ? Number.NaN : hash53(key);
 }
 
 /**
- * Refuses goals that are in training and in evaluation: what is scored there would say nothing of new goals.
+ * Rejects goals that are in both training and evaluation: their scores would not measure generalization.
  *
  * @throws PluginError `option` that names them
  */

@@ -2,8 +2,9 @@ import type { TaskSourceChoice, TaskSourceComponent } from '../kinds';
 import type { ComponentRegistry } from '../registry';
 
 /**
- * The sources of a run that are asked for sentences published by hand, in this order. Sources without words of their own (files, lists of a
- * run file) leave sentences to all that have such.
+ * The sources of a run that are asked, in this order, for sentences published by hand. Sources without their own
+ * sentences (files, lists of a
+ * run file) accept those of all other sources.
  *
  * @throws PluginError `unknown` for a source that is not loaded
  */

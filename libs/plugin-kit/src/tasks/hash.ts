@@ -1,4 +1,7 @@
-/** A hash of a text, of 53 bits: two 32-bit FNV-like streams, mixed as MurmurHash3 ends (cyrb53, public domain). Equal on every machine. */
+/**
+ * A 53-bit hash of a text: two 32-bit FNV-like streams with MurmurHash3's finalizer (cyrb53, public domain). The same
+ * on every machine.
+ */
 export function hash53(text: string): number {
   let a = 0xdeadbeef;
   let b = 0x41c6ce57;
@@ -14,7 +17,7 @@ export function hash53(text: string): number {
 
 const EMPTY = -1;
 
-/** Hash → places of what has it, in 12 bytes a slot: a million ids as a map of texts would take twenty times as much. */
+/** Hash → indices, in 12 bytes per slot: a map of a million ids would take twenty times as much. */
 export class HashIndex {
   private hashes = new Float64Array(1024);
   private places = new Int32Array(1024).fill(EMPTY);
@@ -34,7 +37,7 @@ export class HashIndex {
     return false;
   }
 
-  /** Places that were added with the hash. */
+  /** Indices that were added with the hash. */
   *placesOf(hash: number): Generator<number> {
     const { length } = this.places;
     for (let slot = hash % length; this.places[slot] !== EMPTY; slot = (slot + 1) % length) {

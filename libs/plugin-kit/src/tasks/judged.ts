@@ -5,16 +5,18 @@ import type { ComponentChoice, Log } from '../kinds';
 import type { ComponentRegistry } from '../registry';
 import type { TaskList } from './task-list';
 
-/** What of a run file says who judges. */
+/** The judges in a run file. */
 export interface Judges {
   verifier: ComponentChoice;
   rewards: readonly ComponentChoice[];
 }
 
-/** Who says how an episode of a task went: the verifier whether it succeeded, or the rewards alone what it is worth; null where nobody does. */
+/**
+ * The judge of a task's episodes: the verifier decides success, or rewards alone score them; null if there is none.
+ */
 export type JudgedBy = 'verifier' | 'rewards' | null;
 
-/** Whether the verifier of a run can judge a task. Throws a `PluginError` `unknown` for a name nobody has. */
+/** Whether the verifier of a run can judge a task. Throws a `PluginError` `unknown` for an unknown name. */
 export function judgedByVerifier(
   { name }: ComponentChoice,
   registry: ComponentRegistry,
@@ -23,7 +25,7 @@ export function judgedByVerifier(
   return (task) => component.judges?.(task) ?? true;
 }
 
-/** Who judges a task of a run. */
+/** The judge of a run's task. */
 export function judgedBy(
   { verifier, rewards }: Judges,
   registry: ComponentRegistry,
@@ -34,11 +36,12 @@ export function judgedBy(
 }
 
 /**
- * Tasks that the verifier of the run cannot judge are for a reward that judges: without one they could not be told from failures. Says where
- * there are such.
+ * Tasks that the run's verifier cannot judge need a reward that judges: otherwise every episode of theirs would count
+ * as a failure. Warns if
+ * there are such tasks.
  *
  * @param tasks opened for that verifier
- * @throws PluginError `option` where nothing of the run can judge them
+ * @throws PluginError `option` if nothing in the run can judge them
  */
 export function refuseUnjudged(
   { unjudged: { count, ids }, length }: Pick<TaskList, 'unjudged' | 'length'>,
@@ -68,7 +71,7 @@ function howToJudge(registry: ComponentRegistry): string {
   return `Option rewards adds a judge: ${judge}a reward that judges by itself (${others}; one of yours says judgesWithoutVerifier: true). Or give the tasks checks`;
 }
 
-/** As it is typed, with an endpoint in its place. */
+/** As typed on the command line, with placeholders for the endpoint. */
 const JUDGE = '[{"name":"judge","base_url":"https://HOST/v1","model":"MODEL"}]';
 
 function missingFor({ name }: ComponentChoice): string {
@@ -77,7 +80,7 @@ function missingFor({ name }: ComponentChoice): string {
     : `have nothing that the verifier "${name}" could judge`;
 }
 
-/** Says which tasks end before the turns they ask for are over. */
+/** Warns about tasks that end before their requested number of turns. */
 export function warnOfCutTasks(
   { cut: { count, ids, longest }, length }: Pick<TaskList, 'cut' | 'length'>,
   maxTurns: number,

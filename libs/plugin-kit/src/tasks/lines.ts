@@ -1,12 +1,12 @@
 import { PluginError } from '../errors';
 
-/** The longest line, so that bytes without line ends are not taken in as a whole. */
+/** Maximum line length, so that bytes without line ends are not read as a whole. */
 const LONGEST_LINE = 2 ** 20;
 
-/** A line without its end, and where it lies. */
+/** A line without its line end, and its position. */
 export interface TextLine {
   text: string;
-  /** Bytes from the beginning. */
+  /** Byte offset from the start. */
   from: number;
   to: number;
   /** From 1. */
@@ -14,9 +14,9 @@ export interface TextLine {
 }
 
 /**
- * Lines of a file, some at a time, without holding more than one chunk of it and one line.
+ * Lines of a file in chunks. Holds at most one chunk and one line in memory.
  *
- * @param path of the file, for people
+ * @param path of the file, for messages
  * @throws PluginError `option` for a line of more than 1 MiB
  */
 export async function* readLines(chunks: AsyncIterable<Buffer>, path: string): AsyncGenerator<TextLine[]> {

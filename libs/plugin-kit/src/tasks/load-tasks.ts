@@ -9,7 +9,7 @@ import { judgedByVerifier } from './judged';
 import { OpenTasks } from './open-tasks';
 import type { LoadedTask, TaskList } from './task-list';
 
-/** What the machine that tasks are loaded on has to say. */
+/** Settings of the machine that loads tasks. */
 export interface TaskMachine {
   log?: Log | undefined;
   /** Values of the variables that task sources name under `environment`; each source gets its own. */
@@ -17,8 +17,8 @@ export interface TaskMachine {
 }
 
 /**
- * The tasks of several sources, in the order they are named; a task that comes in two of them counts once.
- * Throws `PluginError` for an unknown source, an option it refuses, a task without an id, or two that share one.
+ * The tasks of several sources, in their order; a task that occurs in two of them counts once. Throws `PluginError`
+ * for an unknown source, an invalid option, a task without an id, or a duplicate id.
  */
 export async function loadTasks(
   registry: ComponentRegistry,
@@ -29,7 +29,7 @@ export async function loadTasks(
   return allOf(await openTasks(registry, choices, machine, use));
 }
 
-/** All tasks of a list, which is closed then. */
+/** All tasks of a list; closes the list. */
 export async function allOf(tasks: TaskList): Promise<LoadedTask[]> {
   try {
     const all: LoadedTask[] = [];
@@ -41,9 +41,9 @@ export async function allOf(tasks: TaskList): Promise<LoadedTask[]> {
 }
 
 /**
- * All tasks of a list, or a sample of so many, in their order; the list is not closed.
+ * All tasks of a list, or a sample of it, in their order; does not close the list.
  * @param most 0: all
- * @param seed decides which ones
+ * @param seed of the sample
  */
 export function sampleOf(tasks: TaskList, most: number, seed: number): Promise<LoadedTask[]> {
   const places = Array.from({ length: tasks.length }, (_, place) => place);
@@ -57,17 +57,17 @@ export function sampleOf(tasks: TaskList, most: number, seed: number): Promise<L
   return Promise.all(kept.map((place) => tasks.at(place)));
 }
 
-/** What of a run file decides what becomes of its tasks. */
+/** Run-file options that affect tasks. */
 export interface TaskUse {
-  /** Judges them; default: `checks`. */
+  /** Judges them. Default: `checks`. */
   verifier?: ComponentChoice;
-  /** Turns of an episode, at most; default: as many as a task says. */
+  /** Turn limit of an episode. Default: the task's own. */
   maxTurns?: number;
-  /** Name of the environment that plays tasks which name none. */
+  /** Environment of tasks that name none. */
   environment?: string;
 }
 
-/** The same, without all of them in memory, where their source can do that. To be closed. */
+/** Like `loadTasks`, without holding all tasks in memory if their source supports that. Close the list after use. */
 export async function openTasks(
   registry: ComponentRegistry,
   choices: readonly TaskSourceChoice[],

@@ -8,33 +8,33 @@ import { hash53, HashIndex } from './hash';
 import { prerequisitesOf } from './prerequisites';
 import type { LoadedTask, TaskList, TaskPart } from './task-list';
 
-/** So many tasks are named in a message. */
+/** Number of tasks named in a message. */
 const MOST_NAMED = 5;
 const DEFAULT_EVAL_SHARE = 0.1;
 
-/** What is kept of a task: the rest is read where it is needed. */
+/** The part of a task that stays in memory; the rest is read on demand. */
 interface Facts {
-  /** In the order of its source. */
+  /** Index in its source. */
   place: number;
   difficulty: number;
   goal: number;
   id: number;
   isJudged: boolean;
-  /** Turns that it asks for beyond what the run allows; 0 where that is none. */
+  /** Requested turns beyond the run's limit; 0 if there are none. */
   excess: number;
-  /** Ids of what is to be learnt before. */
+  /** Ids of its prerequisites. */
   required: readonly string[];
 }
 
-/** By what is counted which tasks a run cannot play as they are. */
+/** Rules for counting tasks that a run cannot play as they are. */
 export interface TaskRules {
   /** Whether the verifier of the run can judge it. */
   isJudged(task: Task): boolean;
-  /** Turns of an episode, at most. */
+  /** Turn limit of an episode. */
   maxTurns: number;
 }
 
-/** Of each task a few numbers: a million of them take some 60 MB. */
+/** Keeps a few numbers per task: a million of them take some 60 MB. */
 export class OpenTasks implements TaskList {
   readonly parts: TaskPart[] = [];
   readonly unjudged = { count: 0, ids: [] as string[] };
@@ -47,7 +47,7 @@ export class OpenTasks implements TaskList {
   private readonly byId = new HashIndex();
   private readonly firstUnjudged: number[] = [];
   private readonly firstCut: number[] = [];
-  /** Of the few that say such: place → ids that are to be learnt before. */
+  /** Prerequisites of the few tasks that have any: index → ids. */
   private readonly required = new Map<number, readonly string[]>();
 
   constructor(private readonly rules: TaskRules) {}
@@ -57,9 +57,9 @@ export class OpenTasks implements TaskList {
   }
 
   /**
-   * Takes those tasks of a source that its choice wants; one that came in an earlier source counts once.
+   * Adds the tasks of a source that its choice selects; a task that an earlier source has counts once.
    *
-   * @throws PluginError for a task without an id, ids that several tasks have, and where none is left
+   * @throws PluginError for a task without an id, ids that several tasks have, and if none is left
    */
   async add(stored: StoredTasks, sourceType: string, choice: TaskChoiceOptions): Promise<void> {
     this.stored.push(stored);
@@ -68,7 +68,7 @@ export class OpenTasks implements TaskList {
     const problems: string[] = [];
     for await (const facts of choose(stored, sourceType, choice, this.rules)) {
       for (const each of facts) {
-        // Nothing to wait for with nearly all of them.
+        // Avoids awaiting in the common case.
         const twin = this.byId.has(each.id) ? await this.twinOf(each, stored) : undefined;
         if (twin === undefined) this.take(each, part);
         else if (twin !== SAME) problems.push(twin);
@@ -81,7 +81,7 @@ export class OpenTasks implements TaskList {
     throw new PluginError('duplicate', `tasks: ${problems.slice(0, MOST_NAMED).join('; ')}${more}`);
   }
 
-  /** All sources are there: says which tasks are to be learnt before which. @throws PluginError */
+  /** Resolves prerequisites after all sources have been added. @throws PluginError */
   async finish(): Promise<void> {
     this.prerequisites = await prerequisitesOf(this.required, this);
   }
@@ -109,7 +109,7 @@ export class OpenTasks implements TaskList {
     await Promise.all(this.stored.map((each) => each.close()));
   }
 
-  /** What is wrong with a task whose id is known already; `SAME` where it is the same one, undefined where there is none. */
+  /** The fault of a task whose id is already known; `SAME` for an identical task, undefined if the id is new. */
   private async twinOf({ id, place: own }: Facts, stored: StoredTasks): Promise<string | undefined> {
     for (const place of this.byId.placesOf(id)) {
       const [other, task] = [await this.at(place), await stored.at(own)];
@@ -153,7 +153,7 @@ export class OpenTasks implements TaskList {
 
 const SAME = 'the same task';
 
-/** What a choice wants of a source, some at a time: in the order of that, or as a seed shuffles it. */
+/** The tasks of a source that a choice selects, in chunks: in source order, or shuffled by a seed. */
 async function* choose(
   stored: StoredTasks,
   sourceType: string,
@@ -214,7 +214,7 @@ function isWanted(
   );
 }
 
-/** By its goal alone, so that the same goal is on the same side whatever else there is. */
+/** Depends only on the goal, so that a goal is always on the same side, whatever the other tasks. */
 function sideOf(task: Task, evalShare: number): 'train' | 'eval' {
   const hash = hash53(`part/${goalKey(task) ?? task.id ?? task.description}`);
   return hash / 2 ** 53 < evalShare ? 'eval' : 'train';

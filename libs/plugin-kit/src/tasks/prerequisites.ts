@@ -2,9 +2,9 @@ import { PluginError } from '../errors';
 import type { TaskList } from './task-list';
 
 /**
- * Which tasks are to be learnt before which, by their places.
+ * Prerequisites of tasks, by index.
  *
- * @throws PluginError `option` for an id that no task has, and for tasks that wait for one another
+ * @throws PluginError `option` for an unknown id, and for a cycle
  */
 export async function prerequisitesOf(
   required: ReadonlyMap<number, readonly string[]>,
@@ -29,7 +29,7 @@ export async function prerequisitesOf(
   throw new PluginError('option', `tasks: prerequisites go in a circle: ${ids.join(' needs ')}`);
 }
 
-/** Places that lead from one back to itself; without recursion, since there may be many. */
+/** A cycle of indices; iterative, because there may be many. */
 function findCircle(places: ReadonlyMap<number, readonly number[]>): number[] | undefined {
   const done = new Set<number>();
   for (const start of places.keys()) {

@@ -15,7 +15,7 @@ import { didYouMean } from '../nearest';
 import { shapeOf, validatorsOf } from '../options/validators';
 import { isRecord, show } from '../show';
 
-/** Names that tasks may be written with, as run files write theirs and as UI-RL does, → the fields they stand for. */
+/** Alternative field names in tasks, from run files and from UI-RL → the canonical names. */
 const ALIASES: Readonly<Record<string, keyof Task>> = {
   max_steps: 'maxSteps',
   goal_from: 'goalFrom',
@@ -25,8 +25,8 @@ const ALIASES: Readonly<Record<string, keyof Task>> = {
 };
 
 /**
- * Checks a task that somebody wrote. Throws a `PluginError` `option` with everything that is wrong: where it was read, which field,
- * what was found there and what was expected.
+ * Validates a user's task. Throws a `PluginError` `option` with all faults: where the task was read, and for each
+ * field what was found and what was expected.
  */
 export function readTask(written: unknown, where: string): Task {
   if (!isRecord(written)) throw wrong(where, [`expected a task, found ${show(written)}`]);
@@ -95,8 +95,9 @@ const stateCheck: Test = (check) =>
   hasStateFields(check) && fitsOperator((check as StateCheck).operator, (check as StateCheck).value);
 
 /**
- * Whether a task is one without a doubt, and has nothing but the fields that nearly every task has. Validation by the classes takes a hundred
- * times as long, which a file of a million tasks would not start with; whatever is not obvious here is left to it.
+ * A fast check that accepts only clearly valid tasks with the common fields. Validation by the classes takes a
+ * hundred times as long, too long for a file of a million tasks; it handles everything that this check does not
+ * accept.
  */
 const isPlainTask = fields({
   id: text(200),
@@ -116,7 +117,7 @@ function problemsOf(error: ValidationError, parent = ''): string[] {
   const { property, constraints = {}, children = [], value } = error;
   const path = parent === '' ? property : `${parent}.${property}`;
   if ('whitelistValidation' in constraints) return [unknownField(error, path)];
-  // An object that is no instance: it stands where a list is expected, or has more fields than any class.
+  // Not an instance of a class: it stands in place of a list, or has more fields than any class.
   if (children.some((child) => child.constraints?.unknownValue !== undefined)) {
     const expected =
       'isArray' in constraints ? 'a list of objects' : `an object of at most ${MAX_FIELDS} fields`;
@@ -127,7 +128,7 @@ function problemsOf(error: ValidationError, parent = ''): string[] {
   return [`${path} is ${show(value)}, expected ${expectedOf(error)}`, ...nested];
 }
 
-/** Checks that say better themselves what they expect, since it depends on the other fields. */
+/** Validators with their own messages, because the expected value depends on other fields. */
 const OWN_WORDS = ['fitsProperty', 'fitsOperator', 'isAddress', 'isBody', 'matches'];
 
 function expectedOf({ property, constraints = {}, target }: ValidationError): string {

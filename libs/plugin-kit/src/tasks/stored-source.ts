@@ -1,7 +1,7 @@
 import type { Task } from '@ui-rl/contracts';
 import type { StoredTasks, TaskSource } from '../kinds';
 
-/** A task source that reads its tasks where they are needed. */
+/** A task source that reads its tasks on demand. */
 export function storedSource(open: () => Promise<StoredTasks>): TaskSource {
   return { open, load: async () => loadAll(await open()) };
 }

@@ -7,7 +7,7 @@ import { Doc, Fits } from '../options';
 import { isRecord, show } from '../show';
 import { readTask } from './read-task';
 
-/** What tasks have that do not say it themselves; options of sources whose tasks somebody wrote. */
+/** Defaults for tasks that users write; options of their sources. */
 export class TaskDefaults {
   @Doc('what tasks are played in that name no environment: {kind, options}')
   @IsOptional()
@@ -30,17 +30,17 @@ export class TaskDefaults {
 }
 
 const SESSION = 'session_type';
-/** The environment that has sessions of types. */
+/** The environment with session types. */
 const OF_SESSIONS = 'ui-verifiers';
 
-/** Makes tasks of what people write: sentences, and objects with the fields of a task. */
+/** Converts users' entries to tasks: sentences, and objects with the fields of a task. */
 export class TaskEntries {
   constructor(
     private readonly defaults: TaskDefaults,
     private readonly context: Pick<TaskSourceContext, 'resolve' | 'environment' | 'opensByItself'>,
   ) {}
 
-  /** @throws PluginError `option` that says where it stands and what is wrong with it */
+  /** @throws PluginError `option` with the position and the fault */
   read(entry: unknown, where: string): Task {
     if (typeof entry === 'string') return this.fromSentence(entry, where);
     const task = readTask(isRecord(entry) ? this.withSession(entry, where) : entry, where);
@@ -52,7 +52,7 @@ export class TaskEntries {
     const description = sentence.trim();
     const { resolve, environment, opensByItself = false } = this.context;
     const known = resolve(description);
-    // A source's words for it are of the source's own environment, which is another one than the run names.
+    // A source's sentence refers to the source's own environment, which may differ from the run's.
     const isMeant = !opensByItself || known?.environment?.kind === environment;
     if (known !== null && isMeant) return known;
     if (this.defaults.environment === undefined && !opensByItself) {
@@ -65,7 +65,7 @@ export class TaskEntries {
     return { ...this.completed(readTask({ description }, where)), id: idOf(description) };
   }
 
-  /** UI-RL's tasks say the type of the session that they are played in, which is an option of their environment. */
+  /** UI-RL's tasks state their session type, which is an option of their environment. */
   private withSession(entry: Record<string, unknown>, where: string): Record<string, unknown> {
     if (!Object.hasOwn(entry, SESSION)) return entry;
     const { [SESSION]: type, ...rest } = entry;
@@ -81,7 +81,7 @@ export class TaskEntries {
     );
   }
 
-  /** The environment of the run, where that has sessions. */
+  /** The environment of the run, if it has sessions. */
   private get sessionsOfRun(): TaskDefaults['environment'] {
     return this.context.environment === OF_SESSIONS ? { kind: OF_SESSIONS } : undefined;
   }

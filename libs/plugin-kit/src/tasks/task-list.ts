@@ -3,31 +3,31 @@ import type { Task } from '@ui-rl/contracts';
 /** A task that a source has loaded. */
 export type LoadedTask = Task & { id: string };
 
-/** The tasks of one source, which lie one after the other. */
+/** The tasks of one source, which are consecutive. */
 export interface TaskPart {
   sourceType: string;
-  /** Place of its first task in the list. */
+  /** Index of its first task in the list. */
   first: number;
   length: number;
-  /** Undefined where the run file says none. */
+  /** Undefined if the run file sets none. */
   weight?: number | undefined;
 }
 
-/** The tasks of a run, by their places from 0. Of many of them little more than a few numbers each is in memory. */
+/** The tasks of a run by index from 0. For long lists, only a few numbers per task are in memory. */
 export interface TaskList {
   readonly length: number;
   readonly parts: readonly TaskPart[];
   at(place: number): Promise<LoadedTask>;
-  /** The place of an id; undefined where no task has it. */
+  /** The index of an id; undefined if no task has it. */
   placeOf(id: string): Promise<number | undefined>;
   difficultyAt(place: number): Task['difficulty'];
-  /** A number of its goal; NaN where the environment says it. */
+  /** A hash of its goal; NaN if the environment provides the goal. */
   goalHash(place: number): number;
-  /** Places of tasks that are to be learnt before others: place → places. */
+  /** Prerequisites: index → indices of tasks to learn first. */
   readonly prerequisites: ReadonlyMap<number, readonly number[]>;
-  /** How many the verifier cannot judge, and the ids of the first of them. */
+  /** Number of tasks that the verifier cannot judge, and the first of their ids. */
   readonly unjudged: { count: number; ids: readonly string[] };
-  /** How many ask for more turns than the run allows, the ids of the first of them, and the most turns that one asks for. */
+  /** Number of tasks that request more turns than the run allows, the first of their ids, and the largest request. */
   readonly cut: { count: number; ids: readonly string[]; longest: number };
   close(): Promise<void>;
 }

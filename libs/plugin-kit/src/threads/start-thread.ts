@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
 /**
- * Starts a thread of the project's own: the compiled module; where there is none (tests run the sources), a loader that compiles it.
- * @param entry path of the module without its ending
+ * Starts a thread of the project: the compiled module, or, if there is none (tests run the sources), a loader that
+ * compiles it.
+ * @param entry path of the module without its extension
  */
 export function startThread(entry: string, { workerData, ...options }: WorkerOptions = {}): Worker {
   const compiled = `${entry}.js`;
