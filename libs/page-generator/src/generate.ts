@@ -10,6 +10,7 @@ import { SCENE_KINDS, type GeneratedPage, type PlacedKind, type SceneKind, type 
 import { SCENES } from './scenes';
 import { WIDGETS } from './widgets';
 import { dialogHtml } from './widgets/dialog';
+import { notice } from './widgets/notice';
 import { Texts } from './words/texts';
 
 export interface GenerateOptions {
@@ -25,6 +26,8 @@ export interface GenerateOptions {
 
 /** Share of the pages that a dialog covers at first. */
 const COVERED = 0.1;
+/** Share of the pages with a bar of instructions on top. */
+const NOTICED = 0.2;
 /** Share of the pages of the kinds that people know. */
 const SCENE_SHARE = 0.25;
 
@@ -84,7 +87,9 @@ export function generatePage(seed: number, options: GenerateOptions = {}): Gener
       ? layout(draft, viewport, () => weighted(random, kinds)[0])
       : SCENES[scene](draft, viewport);
   const isCovered = random.chance(COVERED) && (options.kinds ?? ['dialog']).includes('dialog');
-  const body = content + (isCovered ? dialogHtml(draft, 'cover', true) : '');
+  const cover = isCovered ? dialogHtml(draft, 'cover', true) : '';
+  const bar = random.chance(NOTICED) ? notice(draft) : '';
+  const body = bar + content + cover;
   const { kit } = theme;
   const kitLink = kit === undefined ? '' : `<link rel="stylesheet" href="${kitPath(kit)}">`;
   return {
