@@ -14,7 +14,9 @@ import { loadFamily, loadModelFolder } from './folder';
 import { loadAdapter } from './lora/adapter';
 
 const fixtures = join(__dirname, '../../../test/golden/fixtures');
-/** A model of each family, and others that have adapters for layers which it lacks, or which have another size in it. */
+/**
+ * A model of each family, with others whose adapters target layers that it lacks, or that have another size in it.
+ */
 const families: [string, string[]][] = [
   ['qwen2-vl-a', ['qwen2-vl-b', 'qwen3-vl-a', 'llava-b', 'idefics2-a']],
   ['qwen2-5-vl-a', ['qwen2-vl-b', 'qwen3-vl-moe-a', 'smolvlm-a']],
@@ -36,7 +38,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-/** A copy of a model, to be damaged; the name of its first weight file. */
+/** A copy of a model that tests damage, and the name of its first weight file. */
 function copyOf(name: string): string {
   const model = join(fixtures, name, 'model');
   const files = readdirSync(model);
@@ -50,7 +52,7 @@ function edit(file: string, change: (json: Json) => void): void {
   writeFileSync(join(dir, file), JSON.stringify(json));
 }
 
-/** Rewrites the header of a weight file; the data stay. */
+/** Rewrites the header of a weight file and keeps its data. */
 function editHeader(
   file: string,
   change: (header: Record<string, { dtype: string; shape: number[] }>) => void,

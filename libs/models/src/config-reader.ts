@@ -6,7 +6,9 @@ const MAX_INT32 = 2 ** 31 - 1;
 /** Ten times as many as any published model has. */
 const MAX_LAYERS = 1_024;
 
-/** Reads typed fields of a parsed JSON object; every error names the file, the field, what was found and what was expected. */
+/**
+ * Reads typed fields of a parsed JSON object. Errors name the file, the field, what was found and what was expected.
+ */
 export class ConfigReader {
   constructor(
     private readonly json: Json,
@@ -39,7 +41,6 @@ export class ConfigReader {
     return this.json[key] !== undefined && this.json[key] !== null;
   }
 
-  /** The names of the fields. */
   keys(): string[] {
     return Object.keys(this.json);
   }
@@ -61,7 +62,7 @@ export class ConfigReader {
     return value;
   }
 
-  /** An integer of at least `least`, with no more than 32 bits. */
+  /** An integer of at least `least` that fits into 32 bits. */
   integer(key: string, fallback?: number, least = 1): number {
     const value = this.value(key, fallback);
     if (typeof value !== 'number' || !Number.isInteger(value) || value < least) {
@@ -71,19 +72,19 @@ export class ConfigReader {
     return value;
   }
 
-  /** A number of layers: for each there are parameters. */
+  /** A number of layers, limited because each layer has parameters. */
   layers(key: string, fallback?: number): number {
     const value = this.integer(key, fallback);
     if (value > MAX_LAYERS) throw this.error(key, `at most ${MAX_LAYERS} layers`);
     return value;
   }
 
-  /** An integer of at least 1, or null where the file says so. */
+  /** An integer of at least 1, or null if the file contains null. */
   optionalInteger(key: string, fallback?: number): number | null {
     return this.json[key] === null ? null : this.integer(key, fallback);
   }
 
-  /** An integer or a list of them, negative ones too. */
+  /** An integer or a list of integers, which may be negative. */
   integerOrList(key: string, fallback: number): number | number[] {
     const value = this.value(key, fallback);
     const isInteger = (item: unknown): item is number => Number.isInteger(item);
@@ -119,7 +120,7 @@ export class ConfigReader {
     return value as number[];
   }
 
-  /** A field that this lib supports with one set of values only. */
+  /** A field for which this lib supports only the given values. */
   oneOf(key: string, supported: readonly string[], fallback?: string): string {
     const value = this.string(key, fallback);
     if (!supported.includes(value)) throw this.error(key, `one of ${supported.join(', ')}`);

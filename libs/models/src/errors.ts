@@ -1,4 +1,4 @@
-/** What kind of problem a {@link ModelError} reports. */
+/** The kind of problem that a {@link ModelError} reports. */
 export type ModelErrorCategory =
   | 'missing-file'
   | 'bad-file'

@@ -15,10 +15,10 @@ import { withOwnHead, withStoredHead } from './weights/stored-head';
 import { unreadableWeights } from './weights/unreadable-weights';
 import { holdWeights, type WeightType } from './weights/weight-type';
 
-/** What prompts for a model are written with. */
+/** The files of a model folder from which prompts are built. */
 export interface PromptFolder {
   dir: string;
-  /** config.json as parsed, with the output layer that the weights have */
+  /** parsed config.json, corrected for the output layer that the weights contain */
   config: Record<string, unknown>;
   family: Family;
   tokenizer: Tokenizer;
@@ -26,7 +26,7 @@ export interface PromptFolder {
   chat: ChatTemplate;
 }
 
-/** A Hugging Face model folder, opened. */
+/** An open Hugging Face model folder. */
 export interface ModelFolder extends PromptFolder {
   weights: WeightStore;
 }
@@ -51,17 +51,17 @@ async function readConfig(dir: string): Promise<Record<string, unknown>> {
   }
 }
 
-/** How the weights of a model folder are held. */
+/** How to load the weights of a model folder. */
 export interface LoadOptions {
   /** default `auto` */
   weights?: WeightType;
-  /** where converted copies of weights are kept; default `~/.cache/ui-rl` */
+  /** folder for converted copies of weights; default `~/.cache/ui-rl` */
   cacheDir?: string;
-  /** share of a converted copy that is written, where one has to be made */
+  /** receives the share of a converted copy that is written, if one has to be created */
   onProgress?: (share: number) => void;
 }
 
-/** config.json, and the family that it describes. */
+/** config.json with the family that it describes. */
 interface Described {
   config: Record<string, unknown>;
   family: Family;
@@ -72,13 +72,13 @@ async function describe(dir: string): Promise<Described> {
   return { config, family: familyOf(config, join(dir, 'config.json')) };
 }
 
-/** Whether a folder has weights, or names them. */
+/** Whether a folder contains weights or an index of them. */
 async function hasWeights(dir: string): Promise<boolean> {
   const found = ['model.safetensors', 'model.safetensors.index.json'].map((name) => isFile(join(dir, name)));
   return (await Promise.all(found)).includes(true);
 }
 
-/** The weight files of a folder, and the family that has the output layer which they hold. */
+/** The weight files of a folder, and the family with the output layer that they contain. */
 async function openWeights(dir: string): Promise<Described & { files: WeightStore }> {
   const { config, family } = await describe(dir);
   try {
@@ -91,15 +91,16 @@ async function openWeights(dir: string): Promise<Described & { files: WeightStor
   }
 }
 
-/** The family of a model folder: reads config.json, and where there are weights which of them are there. */
+/** The family of a model folder: reads config.json and, if present, the headers of the weights. */
 export async function loadFamily(dir: string): Promise<Family> {
   const { family } = (await hasWeights(dir)) ? await openWeights(dir) : await describe(dir);
   return family;
 }
 
 /**
- * Opens a model folder: config.json, safetensors, tokenizer, image processor and chat template. Checks that every weight is
- * there with its shape. Weights are not read but mapped when they are needed, see `WeightType`.
+ * Opens a model folder: config.json, safetensors, tokenizer, image processor and chat template. Verifies that every
+ * weight
+ * exists with its shape. Weights are mapped on demand instead of read, see `WeightType`.
  * @throws ModelError naming the file, what was found and what was expected.
  */
 export async function loadModelFolder(dir: string, options: LoadOptions = {}): Promise<ModelFolder> {
@@ -148,9 +149,9 @@ function isWeightFile(name: string): boolean {
   return /\.(safetensors|bin|pt|pth|gguf|h5|msgpack)$/.test(name) || name.endsWith('.index.json');
 }
 
-/** What {@link saveModelFolder} writes. */
+/** Input of {@link saveModelFolder}. */
 export interface SaveModelOptions {
-  /** every weight, by name */
+  /** all weights, by name */
   tensors: ReadonlyMap<string, FloatTensor>;
   /** config.json; default: that of `filesFrom` */
   config?: Record<string, unknown>;
@@ -161,16 +162,18 @@ export interface SaveModelOptions {
 
 const torchNames: Record<FloatDtype, string> = { F32: 'float32', BF16: 'bfloat16', F16: 'float16' };
 
-/** Names the type of the weights where config.json does, in the old and the new spelling. */
+/** Sets the weight type in config.json if it has one, in the old and the new spelling. */
 export function withDtype(config: Record<string, unknown>, dtype: FloatDtype): Record<string, unknown> {
   const key = 'torch_dtype' in config ? 'torch_dtype' : 'dtype';
   return { ...config, [key]: torchNames[dtype] };
 }
 
 /**
- * Writes full weights as a Hugging Face folder: config.json, one model.safetensors, and the other files of the folder the
+ * Writes full weights as a Hugging Face folder: config.json, one model.safetensors, and the other files of the folder
+ * the
  * model came from.
- * @throws ModelError when a weight the configuration asks for is missing or mis-shaped, before anything is written.
+ * @throws ModelError if a weight that the configuration requires is missing or has the wrong shape, before anything
+ *   is written.
  */
 export async function saveModelFolder(dir: string, options: SaveModelOptions): Promise<void> {
   const { tensors, filesFrom, dtype = 'F32' } = options;
@@ -201,7 +204,7 @@ export async function saveModelFolder(dir: string, options: SaveModelOptions): P
   await writeSafetensors(join(dir, 'model.safetensors'), named, { dtype });
 }
 
-/** A stack with each matrix transposed; square ones are not, since a reader could not tell. */
+/** A stack with each matrix transposed; square ones are not, because a reader could not distinguish the two forms. */
 function asStored({ shape, data }: FloatTensor): FloatTensor {
   const [count, rows, columns] = shape;
   if (rows === columns) return { shape, data };

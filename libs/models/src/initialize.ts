@@ -4,16 +4,16 @@ import { ModelError } from './errors';
 import { loraParameters, type LoraPlan } from './lora/plan';
 import type { FloatTensor } from './weights/safetensors';
 
-/** Lowest sinusoidal frequency: position tables have few rows, so slower ones would be constant. */
+/** Lowest sinusoidal frequency: position tables have few rows, so lower ones would be constant. */
 const slowest = 0.01;
 
 function elements(shape: readonly number[]): number {
   return shape.reduce((a, b) => a * b, 1);
 }
 
-/** √(2 / (5 · fan-in)): near 0.02 at width 1024, larger where a layer reads less (arXiv:1910.05895, section 2.2). */
+/** √(2 / (5 · fan-in)): near 0.02 at width 1024, larger for smaller fan-in (arXiv:1910.05895, section 2.2). */
 function smallInit(shape: readonly number[]): number {
-  // Three axes are a stack of layers: each reads the last one.
+  // Three axes are a stack of layers, whose fan-in is the last axis.
   return Math.sqrt(2 / (5 * elements(shape.slice(shape.length === 3 ? 2 : 1))));
 }
 
@@ -58,25 +58,25 @@ function fill({ name, shape, initial }: ParameterSpec, residuals: number, seed: 
   }
 }
 
-/** Logarithms of numbers that are uniform between 0.01 and 16, as transformers starts the decays of linear attention with. */
+/** Logarithms of uniform numbers between 0.01 and 16, transformers' initialization of linear-attention decays. */
 function logarithms(seed: number): Fill {
   const uniform = uniformGenerator(seed);
   return (out) => out.forEach((_, i) => (out[i] = Math.log(0.01 + uniform() * (16 - 0.01))));
 }
 
-/** Fills arrays with a table's numbers, each going on where the last one ended. */
+/** Fills arrays from a table, each continuing where the previous one ended. */
 function consecutive(table: Float32Array): Fill {
   let done = 0;
   return (out) => out.set(table.subarray(done, (done += out.length)));
 }
 
-/** Numbers of one piece; even, since normally distributed ones come in pairs. */
+/** Numbers per piece; even, because normally distributed ones are drawn in pairs. */
 const PIECE = 2 ** 18;
 
 /**
- * One weight of a new model, piece by piece: the same numbers as {@link initializeWeights} gives. A piece is overwritten by
- * the next one.
- * @param repeats gives the numbers of the first piece again and again, many times faster: enough to measure with
+ * One weight of a new model, piece by piece: the same numbers as {@link initializeWeights}. The next piece
+ * overwrites the previous one.
+ * @param repeats repeats the numbers of the first piece, which is many times faster and sufficient for measurements
  */
 export function* initialPieces(
   family: Family,
@@ -95,8 +95,8 @@ export function* initialPieces(
 }
 
 /**
- * Weights of a new model, by name. Embeddings and linear layers normal(0, √(2/(5·fan-in))), the latter divided by
- * √(2 · layers) where they write into the residual stream; sinusoidal vision positions. Depends on the seed only.
+ * Weights of a new model, by name. Embeddings and linear layers normal(0, √(2/(5·fan-in))), the latter divided by √(2
+ * · layers) if they write to the residual stream; sinusoidal vision positions. Depends only on the seed.
  */
 export function initializeWeights(family: Family, seed: number): Map<string, FloatTensor> {
   return new Map(
@@ -109,8 +109,8 @@ export function initializeWeights(family: Family, seed: number): Map<string, Flo
 }
 
 /**
- * Matrices of a new adapter, by PEFT name: A uniform in ±1/√in (PEFT's kaiming-uniform with a = √5), B zero, so that the
- * model starts unchanged. Depends on the seed only.
+ * Matrices of a new adapter, by PEFT name: A uniform in ±1/√in (PEFT's kaiming-uniform with a = √5), B zero, so that
+ * the model starts unchanged. Depends only on the seed.
  */
 export function initializeLora(plan: LoraPlan, seed: number): Map<string, FloatTensor> {
   return new Map(

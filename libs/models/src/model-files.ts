@@ -13,7 +13,10 @@ const companions = new Set([
   'generation_config.json',
 ]);
 
-/** Whether a file of a model folder says how texts and images become inputs: tokenizer, template and processor files. */
+/**
+ * Whether a file of a model folder defines how texts and images become inputs: tokenizer, template and processor
+ * files.
+ */
 export function isCompanionFile(name: string): boolean {
   return companions.has(name);
 }

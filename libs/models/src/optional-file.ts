@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { ModelError } from './errors';
 
-/** Text of a file, undefined where it does not exist. */
+/** Text of a file; undefined if it does not exist. */
 export async function readOptionalText(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === 'ENOENT') return undefined;
@@ -9,7 +9,7 @@ export async function readOptionalText(path: string): Promise<string | undefined
   });
 }
 
-/** The object a JSON file holds, undefined where the file does not exist. */
+/** The object in a JSON file; undefined if the file does not exist. */
 export async function readOptionalJson(path: string): Promise<Record<string, unknown> | undefined> {
   const text = await readOptionalText(path);
   return text === undefined ? undefined : parseJsonObject(text, path);

@@ -1,16 +1,20 @@
 type Json = Record<string, unknown>;
 
-/** In the place of a number that JavaScript spells otherwise stands its text behind U+0000, which no configuration holds. */
+/**
+ * Numbers that JavaScript would spell differently are replaced by their text after U+0000, which no configuration
+ * contains.
+ */
 const kept = /"\\u0000([^"]*)"/g;
 
-/** Texts, and numbers between them. */
+/** Strings, and the numbers between them. */
 const tokens = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
 
 /**
- * A JSON object with some of its fields changed and all numbers spelled as they were: transformers refuses a configuration
- * that says 1 where it wants a float such as 1.0, and JavaScript knows no difference.
+ * A JSON object with some fields changed and the spelling of all numbers preserved: transformers rejects a
+ * configuration
+ * with 1 in place of a float such as 1.0, which JavaScript cannot distinguish.
  *
- * @param change gets the object with such numbers as opaque texts.
+ * @param change receives the object with such numbers as opaque strings.
  */
 export function rewriteJson(text: string, change: (json: Json) => Json): string {
   const marked = text.replaceAll(tokens, (token) =>

@@ -1,7 +1,7 @@
 import { familyOf, supportedModelTypes } from '../families/registry';
 import { knownConfig, knownModels } from '.';
 
-/** Parameters that the reference implementation has with these configurations: those of the published checkpoints. */
+/** Parameter counts of the reference implementation with these configurations: those of the published checkpoints. */
 const published: Record<string, number> = {
   'Qwen/Qwen2-VL-2B-Instruct': 2_208_985_600,
   'Qwen/Qwen2.5-VL-3B-Instruct': 3_754_622_976,

@@ -97,13 +97,13 @@ const siglip400m = {
   patch_size: 14,
 };
 
-/** Sizes of whole numbers of tiles of 384 pixels, up to 6 × 6. */
+/** Whole multiples of 384-pixel tiles, up to 6 × 6. */
 const pinpoints = Array.from({ length: 36 }, (_, index) => [
   384 * (1 + Math.floor(index / 6)),
   384 * (1 + (index % 6)),
 ]);
 
-/** Configurations of the families besides Qwen-VL, by hub id. */
+/** Configurations of the families other than Qwen-VL, by hub id. */
 export const otherConfigs: Record<string, Record<string, unknown>> = {
   'llava-hf/llava-1.5-7b-hf': {
     architectures: ['LlavaForConditionalGeneration'],

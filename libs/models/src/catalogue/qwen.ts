@@ -7,7 +7,7 @@ const visionTokens = {
   video_token_id: 151656,
 };
 
-/** What the decoders of Qwen2-VL and Qwen2.5-VL have in common; their fields stand at the top of config.json. */
+/** Common fields of the decoders of Qwen2-VL and Qwen2.5-VL, at the top level of config.json. */
 const qwen2Text = {
   ...tokens,
   ...visionTokens,
@@ -119,7 +119,7 @@ interface Qwen35Size {
   layers: number;
   heads: number;
   kvHeads: number;
-  /** heads of values in layers of linear attention */
+  /** value heads of linear-attention layers */
   valueHeads: number;
   tower: { depth: number; hidden_size: number; intermediate_size: number; num_heads: number };
 }

@@ -3,17 +3,17 @@ export interface ContentPart {
   type: 'text' | 'image';
   /** For `text`. */
   text?: string;
-  /** For `image`: which of the images given along; the images' order of appearance where no part says. */
+  /** For `image`: index among the given images. Default: order of appearance, if no part sets an index. */
   image?: number;
 }
 
-/** A call the assistant made, as chat templates know it. */
+/** A tool call of the assistant, in the form that chat templates expect. */
 export interface ToolCall {
   type?: 'function';
   function: { name: string; arguments: Record<string, unknown> | string };
 }
 
-/** One message of a conversation. A tool result is a message of role `tool`, and may hold images. */
+/** One message of a conversation. A tool result is a message with role `tool`, and may contain images. */
 export interface ChatMessage {
   role: 'system' | 'user' | 'assistant' | 'tool';
   content: string | ContentPart[];

@@ -7,15 +7,15 @@ import { readOptionalJson, readOptionalText } from '../optional-file';
 import type { ChatMessage, ContentPart } from './messages';
 
 export interface ChatTemplateOptions {
-  /** Ends with the head of an assistant message, for the model to go on. */
+  /** Ends with the header of an assistant message for the model to continue. */
   addGenerationPrompt: boolean;
-  /** JSON schemas of tools the model may call. */
+  /** JSON schemas of the tools that the model may call. */
   tools?: readonly object[];
-  /** Further variables of the template, such as `enable_thinking`. */
+  /** Additional template variables, such as `enable_thinking`. */
   variables?: Record<string, unknown>;
 }
 
-/** Where a folder may have its template, in the order in which AutoProcessor of transformers 5 takes them. */
+/** Locations of a folder's template, in the order in which AutoProcessor of transformers 5 tries them. */
 const places = [
   'processor_config.json',
   'chat_template.json',
@@ -23,15 +23,17 @@ const places = [
   'tokenizer_config.json',
 ];
 
-/** What templates of models that may reason, such as Qwen3's, ask. */
+/** The variable that templates of reasoning models, such as Qwen3's, read. */
 const THINKING = 'enable_thinking';
 
-/** Characters of conversations and of what was made of them: short ones come again and again, one for each screen of a task. */
+/**
+ * Cache size in characters of conversations and their renderings: short ones repeat, one for each screen of a task.
+ */
 const KEPT_CHARACTERS = 4 * 2 ** 20;
 
-/** The text a model expects for a conversation, by the Jinja template of its folder (`apply_chat_template`). */
+/** Renders conversations as text with the Jinja template of a model folder (`apply_chat_template`). */
 export class ChatTemplate {
-  /** Whether the template spells a token, wherever in it. */
+  /** Whether the template contains a token's text anywhere. */
   readonly mentions: (token: string) => boolean;
 
   private readonly template: Template;
@@ -39,10 +41,10 @@ export class ChatTemplate {
 
   /**
    * @param source Jinja text of the template.
-   * @param namedTokens `eos_token` and its like, which templates may name.
+   * @param namedTokens tokens such as `eos_token`, which templates may reference.
    * @param origin where the template comes from, for messages.
-   * @param defaults values of further variables, see {@link ChatTemplateOptions.variables}.
-   * @throws ModelError `bad-file` when the template cannot be parsed.
+   * @param defaults values of additional variables, see {@link ChatTemplateOptions.variables}.
+   * @throws ModelError `bad-file` if the template cannot be parsed.
    */
   constructor(
     private readonly source: string,
@@ -56,7 +58,7 @@ export class ChatTemplate {
     } catch (cause) {
       throw new ModelError('bad-file', `${origin} cannot be parsed: ${messageOf(cause)}`, { cause });
     }
-    // What tells the date is another text tomorrow.
+    // A template that prints the date has no fixed result.
     if (!source.includes('strftime_now')) {
       const sizeCalculation = (text: string, key: string): number => text.length + key.length;
       this.rendered = new LRUCache({ maxSize: KEPT_CHARACTERS, sizeCalculation });
@@ -65,7 +67,8 @@ export class ChatTemplate {
 
   /**
    * Reads the first template among {@link places}.
-   * @throws ModelError `missing-file` when the folder has none, `bad-file` when none of those that a file names is the default.
+   * @throws ModelError `missing-file` if the folder has none, `bad-file` if none of a file's templates is the
+   *   default.
    */
   static async load(dir: string, namedTokens: Readonly<Record<string, string>> = {}): Promise<ChatTemplate> {
     for (const name of places) {
@@ -83,8 +86,8 @@ export class ChatTemplate {
   }
 
   /**
-   * The same template, which lets a model reason before its answers or not (`enable_thinking`).
-   * @throws ModelError `unsupported` where the template does not ask for that
+   * The same template with reasoning enabled or disabled (`enable_thinking`).
+   * @throws ModelError `unsupported` if the template has no such switch
    */
   thinking(isWanted: boolean): ChatTemplate {
     if (!this.mentions(THINKING)) {
@@ -100,8 +103,8 @@ export class ChatTemplate {
   }
 
   /**
-   * The conversation as text, one placeholder per image.
-   * @throws ModelError `bad-input` with the template's own words when it refuses the conversation.
+   * The conversation as text, with one placeholder per image.
+   * @throws ModelError `bad-input` with the template's own message if it rejects the conversation.
    */
   render(
     messages: readonly ChatMessage[],
@@ -131,18 +134,18 @@ export class ChatTemplate {
   }
 }
 
-/** Templates are programs of whoever made the model: some never end. */
+/** Templates are untrusted programs: some never end. */
 const LONGEST_MS = 5_000;
 const call = new Script('run()');
 const context = createContext({ run: () => undefined as unknown });
 
-/** Runs it, and throws where it does not end in time. */
+/** Runs a template, and throws if it exceeds the time limit. */
 function inTime<T>(run: () => T): T {
   context.run = run;
   return call.runInContext(context, { timeout: LONGEST_MS }) as T;
 }
 
-/** Templates ask whether a key is there (`'image' in part`), so no key may be there in vain. */
+/** Templates test for the presence of keys (`'image' in part`), so undefined keys must be omitted. */
 function plainMessage({ role, content, tool_calls: toolCalls }: ChatMessage): Record<string, unknown> {
   return {
     role,
@@ -155,7 +158,7 @@ function plainPart({ type, text }: ContentPart): Record<string, unknown> {
   return type === 'image' ? { type } : { type, text: text ?? '' };
 }
 
-/** `chat_template` of a JSON file: a text, or named ones, in an object or a list, of which `default` is taken. */
+/** `chat_template` of a JSON file: a text, or named templates, in an object or a list, of which `default` is used. */
 function templateOf(json: Record<string, unknown> | undefined, file: string): string | undefined {
   const template = json?.chat_template;
   if (template === undefined || template === null) return undefined;

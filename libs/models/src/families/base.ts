@@ -1,68 +1,74 @@
 import type { Graph, Tensor, Value } from '@ui-rl/graph';
 import type { ParameterSource } from '../nn/parameter-source';
 
-/** One weight of a model, as its checkpoint names and shapes it. */
+/** One weight of a model, with the name and shape in its checkpoint. */
 export interface ParameterSpec {
   name: string;
   shape: number[];
-  /** how a new model starts, see `initializeWeights` */
+  /** initialization of a new model, see `initializeWeights` */
   initial: 'normal' | 'residual' | 'zeros' | 'ones' | 'positions' | 'decays';
-  /** whether checkpoints hold each matrix of this stack transposed: both forms are read, that one is written */
+  /**
+   * whether checkpoints store each matrix of this stack transposed: both forms are read, the transposed one is
+   * written
+   */
   storedTransposed?: boolean;
 }
 
-/** One linear layer: what LoRA can be added to. `name` is the module, without `.weight`. */
+/** One linear layer to which LoRA can be applied. `name` is the module, without `.weight`. */
 export interface LinearSpec {
   name: string;
   inFeatures: number;
   outFeatures: number;
   part: 'text' | 'vision';
   group: 'attention' | 'mlp' | 'merger' | 'router' | 'experts';
-  /** its result is added to the residual stream: it starts smaller, so that depth does not blow that up (GPT-2) */
+  /**
+   * its result is added to the residual stream: it starts smaller, so that the variance does not grow with depth
+   * (GPT-2)
+   */
   residual?: boolean;
   /**
-   * a stack of so many such layers without bias, of which each row passes `used`: one weight [count, out, in] that is called
-   * `name` alone
+   * a stack of `count` such layers without bias, of which each row passes `used`: one weight [count, out, in], named
+   * `name` without a suffix
    */
   stack?: { count: number; used: number };
 }
 
-/** How an image was cut: all that the number, the order and the positions of its features depend on. */
+/** The geometry of a cut image, which determines the number, order and positions of its features. */
 export interface ImageGeometry {
   /** pictures (frames, or an overview and tiles), rows and columns of patches in each */
   grid: readonly [number, number, number];
-  /** rows and columns of tiles, where the image was cut into several pictures */
+  /** rows and columns of tiles, if the image was cut into several pictures */
   tiles?: readonly [number, number];
-  /** rows and columns of patches that show the image, where its tiles have a margin around it */
+  /** rows and columns of patches that show the image, if its tiles have a margin around it */
   shown?: readonly [number, number];
-  /** rows and columns of patches in each picture, where they differ; `grid` then has those of the largest */
+  /** rows and columns of patches in each picture, if they differ; `grid` then describes the largest */
   pictures?: readonly (readonly [number, number])[];
 }
 
-/** An image as the image processor prepares it: patches [P, channels·patch·patch], picture after picture. */
+/** The image processor's result: patches [P, channels·patch·patch], picture after picture. */
 export interface ImageInput extends ImageGeometry {
   patches: Float32Array;
 }
 
-/** What stands in a prompt in the place of the template's image token. */
+/** The text that replaces the template's image token in a prompt. */
 export interface ImageText {
   /** text in which each image token stands for a run of them */
   text: string;
-  /** how long each of those runs is; together as long as the image has features */
+  /** length of each run; their sum is the image's number of features */
   runs: readonly number[];
 }
 
-/** What the engine needs to know about a model, whatever its family. */
+/** Family-independent properties of a model that the engine uses. */
 export interface ModelShape {
   modelType: string;
   vocabSize: number;
   hiddenSize: number;
   layers: number;
-  /** layers whose keys and values are remembered */
+  /** layers with keys and values in the cache */
   kvLayers: number;
   kvHeads: number;
   headDim: number;
-  /** numbers that the other layers remember of a sequence, whatever its length */
+  /** state size of the other layers per sequence, independent of its length */
   stateSize: number;
   maxPositions: number;
   imageTokenId: number;
@@ -70,35 +76,35 @@ export interface ModelShape {
   patchSize: number;
 }
 
-/** Tensors to feed a graph, by input name. */
+/** Input tensors of a graph, by name. */
 export type Feeds = Record<string, Tensor>;
 
-/** An image whose features lie below those of others, from a row on. */
+/** An image with the index of its first feature row among those of all images. */
 export interface PlacedImage extends ImageGeometry {
   firstRow: number;
 }
 
-/** A prompt to prefill. `images` in the order of their placeholders. */
+/** A prompt to prefill. `images` are in the order of their placeholders. */
 export interface PromptRow {
   tokenIds: readonly number[];
   images: readonly PlacedImage[];
-  /** softmax temperature of the token that follows, default 1 */
+  /** softmax temperature of the next token, default 1 */
   temperature?: number;
-  /** tokens that are in the cache already, and not read; default 0 */
+  /** number of leading tokens that are already cached, default 0 */
   cached?: number;
-  /** tokens to read up to; default all */
+  /** number of tokens to prefill up to, default all */
   until?: number;
 }
 
 /** One row of a decoding step. */
 export interface DecodeRow {
-  /** the token sampled last */
+  /** the last sampled token */
   tokenId: number;
-  /** tokens of this row that are in the cache already */
+  /** number of tokens of this row that are already cached */
   cached: number;
   /** rotary position of this token: {@link Family.nextPosition} of the prompt, plus one per token since */
   position: number;
-  /** softmax temperature of the token that follows, default 1 */
+  /** softmax temperature of the next token, default 1 */
   temperature?: number;
 }
 
@@ -107,31 +113,31 @@ export interface TrainerRow {
   tokenIds: readonly number[];
   /** indices into the batch's images, in the order of their placeholders */
   images: readonly number[];
-  /** what each position is to predict: as a rule the token that follows it */
+  /** target of each position: usually the next token */
   targets: ArrayLike<number>;
-  /** not 0 at the positions whose target's log-probability is wanted */
+  /** non-zero at positions whose target's log-probability is requested */
   selected: ArrayLike<number>;
   /** softmax temperature of the log-probabilities, default 1 */
   temperature?: number;
 }
 
-/** The feeds of one training batch, and which position each log-probability belongs to. */
+/** The feeds of one training batch, and the position of each log-probability. */
 export interface TrainerBatch {
   feeds: Feeds;
   /** log-probability m is that of the target of position `position` of row `row` */
   selected: { row: number; position: number }[];
-  /** rows of image features that each image takes, padding included; image follows image */
+  /** feature rows of each image in order, padding included */
   featureRows: number[];
 }
 
-/** Rows of numbers that the vision graph gives for images and the decoder takes: an output there, an input here. */
+/** Feature rows that the vision graph computes and the decoder reads: an output there, an input here. */
 export interface FeaturePort {
   name: string;
   /** numbers per row */
   width: number;
 }
 
-/** The keys or values of a decoder layer: the cache it reads, and what it adds. */
+/** The keys or values of a decoder layer: its cache input and its additions. */
 export interface CachePort {
   /** input [B, kvHeads, C, headDim] of a pass over caches */
   past: string;
@@ -144,62 +150,63 @@ export interface KvPorts {
   value: CachePort;
 }
 
-/** What a layer of linear attention remembers of each row, whatever its length. */
+/** The state of a linear-attention layer for each row, independent of the row's length. */
 export interface StatePort {
   /** input [B, ...shape] of a pass over caches: zeros for rows without tokens */
   past: string;
-  /** output [B, ...shape], behind the last token that the pass reads of each row */
+  /** output [B, ...shape], after the last token that the pass reads of each row */
   next: string;
   shape: readonly number[];
 }
 
-/** Image features of a batch: rows of all images below each other, each image padded to the longest. */
+/** Image features of a batch: the rows of all images stacked, each image padded to the longest. */
 export interface VisionForward {
   graph: Graph;
-  /** [F, width] each, F = images · padded tokens per image; outputs as {@link Family.features} names them, in that order */
+  /** [F, width] each, F = images · padded tokens per image; output names and order as in {@link Family.features} */
   features: readonly Value[];
   parameterInputs: ReadonlyMap<string, Value>;
 }
 
 /**
- * The decoder with key/value caches. Outputs `logits` [B, vocab] of each row's last token and `probabilities` [B, vocab], their
- * softmax under the row's temperature.
+ * The decoder with key/value caches. Outputs `logits` [B, vocab] of each row's last token and `probabilities` [B,
+ * vocab], their softmax at the row's temperature.
  */
 export interface SamplerForward {
   graph: Graph;
   logits: Value;
-  /** of each layer that has keys and values */
+  /** of each layer with keys and values */
   kv: readonly KvPorts[];
   /** of the other layers */
   states: readonly StatePort[];
   parameterInputs: ReadonlyMap<string, Value>;
 }
 
-/**
- * The whole forward pass as a pure function that a loss can be appended to. Nothing is an output of the graph yet.
- */
+/** The whole forward pass as a pure function to which a loss can be appended. The graph has no outputs yet. */
 export interface TrainerForward {
   graph: Graph;
-  /** [M, hidden] of the selected tokens, normalized: what the output layer reads */
+  /** [M, hidden] of the selected tokens, normalized: the input of the output layer */
   hidden: Value;
-  /** [M] log-probability of each selected token under its temperature */
+  /** [M] log-probability of each selected token at its temperature */
   logProbs: Value;
   /** builds the entropy [M] of the distribution at each selected position */
   entropy: () => Value;
   parameterInputs: ReadonlyMap<string, Value>;
 }
 
-/** The same with a value head in the place of the output layer: weights `valueHeadParameters`, besides those of the family. */
+/**
+ * The same with a value head instead of the output layer: weights `valueHeadParameters`, in addition to those of the
+ * family.
+ */
 export interface CriticForward {
   graph: Graph;
-  /** [M] value of the state before each selected token's target, as the value head reads it off the hidden state */
+  /** [M] value of the state before each selected token's target, computed by the value head from the hidden state */
   values: Value;
   parameterInputs: ReadonlyMap<string, Value>;
 }
 
 /**
- * How attention is computed: with all scores at once, fastest for short sequences; or in blocks of queries, whose memory grows
- * with the length and not with its square (default `whole`).
+ * Attention algorithm: with all scores at once, fastest for short sequences; or in blocks of queries, whose memory
+ * grows linearly with the length instead of quadratically (default `whole`).
  */
 export type AttentionKind = 'whole' | 'blocks';
 
@@ -213,8 +220,9 @@ export interface SamplerOptions {
   kind: 'sampler';
   parameters: ParameterSource;
   /**
-   * `prompt`: reads prompts into empty caches; `continuation`: reads on in prompts, over caches that hold what comes before; `token`: one
-   * more token per row, over caches
+   * `prompt`: prefills prompts into empty caches; `continuation`: continues prompts whose beginnings are cached;
+   * `token`: appends one
+   * token per row to the caches
    */
   pass: 'prompt' | 'continuation' | 'token';
   /** whether the graph takes image features; not for single tokens */
@@ -226,27 +234,27 @@ export interface SamplerOptions {
 export interface TrainerOptions {
   kind: 'trainer';
   parameters: ParameterSource;
-  /** `patches`: the vision tower is part of the graph; `features`: its results are inputs; `none`: text only */
+  /** `patches`: the graph includes the vision tower; `features`: its results are inputs; `none`: text only */
   images: 'patches' | 'features' | 'none';
   attention?: AttentionKind;
-  /** whether the adapter's dropout takes place; the graph then has the input `DROPOUT_SEED`. Default false */
+  /** whether to apply the adapter's dropout; the graph then has the input `DROPOUT_SEED`. Default false */
   dropout?: boolean;
   /** whether distributions may be cut to some tokens, see {@link KEPT_INPUTS}. Default false */
   truncated?: boolean;
 }
 
-/** Feeds are those of a trainer. */
+/** Feeds are the same as those of a trainer. */
 export interface CriticOptions extends Omit<TrainerOptions, 'kind' | 'truncated'> {
   kind: 'critic';
 }
 
-/** Inputs of a trainer's graph whose distributions may be cut: M selected positions, K tokens at most that are left of one. */
+/** Inputs of a trainer's graph with cut distributions: M selected positions, at most K kept tokens each. */
 export const KEPT_INPUTS = {
-  /** int64 [M, K] the tokens that are left; anything where there are fewer */
+  /** int64 [M, K] the kept tokens; any value as padding */
   tokens: 'kept_tokens',
-  /** [M, K] 0, or a large negative number where there are fewer; the first of a row is always 0 */
+  /** [M, K] 0 for kept tokens, a large negative number for padding; the first of a row is always 0 */
   bias: 'kept_bias',
-  /** [M] 1 where the distribution is cut, 0 where it is whole */
+  /** [M] 1 if the distribution is cut, 0 if it is whole */
   isCut: 'is_cut',
 } as const;
 
@@ -254,49 +262,56 @@ export interface TrainerFeedOptions {
   images: TrainerOptions['images'];
   /** rows are padded to a multiple of this, default 1 */
   padTo?: number;
-  /** memory that may be taken for the patches, of a batch that is done with */
+  /** memory of a finished batch to reuse for the patches */
   memory?: Float32Array;
 }
 
 export type ForwardOptions = VisionOptions | SamplerOptions | TrainerOptions | CriticOptions;
 
-/** See `Family.finishPrompt`; `spacesAdded` tells a tokenizer that puts a space before text behind a special token itself. */
+/**
+ * See `Family.finishPrompt`; `spacesAdded` is true if the tokenizer itself adds a space before text after a special
+ * token.
+ */
 export type FinishPrompt = (text: string, tokenizer: { spacesAdded: boolean }) => string;
 
-/** A model family bound to one configuration: its weights, its graphs, and how to feed them. */
+/** A model family bound to one configuration: its weights, its graphs, and their feeds. */
 export interface Family {
   readonly name: string;
   readonly shape: ModelShape;
-  /** what goes from the vision tower to the decoder */
+  /** the data that the vision tower passes to the decoder */
   readonly features: readonly FeaturePort[];
-  /** tokens that stand for something no answer can hold, such as image placeholders */
+  /** tokens that no answer may contain, such as image placeholders */
   readonly neverSampled: readonly number[];
   /**
-   * what checkpoint files call a weight of {@link parameters}, whose names are those of the model's modules, as PEFT knows
-   * them; files may use either. Applied to a name it gave, the next name that files may use; at last the same again
+   * alternative names of a weight of {@link parameters} in checkpoint files. The names of {@link parameters} are
+   * those of the model's modules, as in PEFT; files may use either. Applied to its own result, it returns the next
+   * alternative, and finally the same name again
    */
   readonly checkpointName: (name: string) => string;
-  /** every weight of the checkpoint */
+  /** all weights of the checkpoint */
   parameters(): ParameterSpec[];
-  /** every linear layer that LoRA may be added to (the output layer is not among them) */
+  /** all linear layers to which LoRA can be applied (excluding the output layer) */
   linears(): LinearSpec[];
   /**
-   * how many tokens an image takes in the prompt, as many as it has features
-   * @throws ModelError where the model cannot take an image cut like this
+   * number of prompt tokens of an image, equal to its number of features
+   * @throws ModelError if the model cannot process an image cut like this
    */
   imageTokens(image: ImageGeometry): number;
-  /** what stands in the prompt for an image; `imageToken` is the token of {@link ModelShape.imageTokenId} */
+  /** prompt text of an image; `imageToken` is the token of {@link ModelShape.imageTokenId} */
   imageText(image: ImageGeometry, imageToken: string): ImageText;
   /**
-   * the text of a prompt in which its images stand, where more than that is to be done; message texts that spell special
-   * tokens stand in it between U+E0FE and U+E0FF
+   * post-processes a prompt's text after images are inserted, if necessary; message texts that spell special tokens
+   * are enclosed in U+E0FE and U+E0FF
    */
   finishPrompt?: FinishPrompt;
-  /** tokens of {@link imageText} that messages must not be able to write, whether the tokenizer calls them special or not */
+  /**
+   * tokens of {@link imageText} that messages must not be able to produce, whether or not the tokenizer marks them as
+   * special
+   */
   readonly imageMarks: readonly string[];
   /** rotary positions [3, T] (time, height, width) of a prompt; images in the order of the placeholders */
   positions(tokenIds: readonly number[], images: readonly ImageGeometry[]): Int32Array;
-  /** the rotary position of the first token after a prompt */
+  /** rotary position of the first token after a prompt */
   nextPosition(tokenIds: readonly number[], images: readonly ImageGeometry[]): number;
 
   buildForward(options: VisionOptions): VisionForward;
@@ -307,14 +322,18 @@ export interface Family {
   /** feeds of the vision graph; image n's features begin at row `firstRows[n]` */
   visionFeeds(images: readonly ImageInput[]): { feeds: Feeds; firstRows: number[] };
   /**
-   * feeds of the sampler for prompts, right-padded; caches, image features and parameters are the caller's.
-   * `featureRows` counts the rows of those image features, null for a sampler built without images; `capacity` is the room of each
-   * row in the caches, for the pass `continuation`. Features of images none of whose places are read are not needed.
+   * feeds of the sampler for right-padded prompts; the caller adds caches, image features and parameters.
+   * `featureRows` is the number of rows of those features, null for a sampler built without images; `capacity` is the
+   * capacity of each
+   * row in the caches, for the pass `continuation`. Features of images outside the prefilled part may be omitted.
    */
   prefillFeeds(rows: readonly PromptRow[], featureRows: number | null, capacity?: number): Feeds;
-  /** feeds of the sampler for one more token per row; `capacity` is the room of each row in the caches it is fed */
+  /** feeds of the sampler for one more token per row; `capacity` is the capacity of each row in the caches */
   decodeFeeds(rows: readonly DecodeRow[], capacity: number): Feeds;
-  /** feeds of the trainer; with `images: 'features'` the features of {@link visionFeeds} over the same images are the caller's */
+  /**
+   * feeds of the trainer; with `images: 'features'`, the caller adds the features of {@link visionFeeds} over the
+   * same images
+   */
   trainerFeeds(
     rows: readonly TrainerRow[],
     images: readonly ImageInput[],

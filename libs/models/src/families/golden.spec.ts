@@ -10,7 +10,7 @@ import { familyOf } from './registry';
 import { predictingNext } from './common/next-tokens';
 
 const fixtures = join(__dirname, '../../../../test/golden/fixtures');
-/** Threads that wait awake for the next operation of a small model take the cores from other specs. */
+/** Threads that spin between the operations of a small model would take the cores from other specs. */
 const oneThread = { threads: 1 };
 
 interface Expected {
@@ -97,7 +97,7 @@ function tensorFeeds(tensors: ReadonlyMap<string, FloatTensor>): Feeds {
   );
 }
 
-/** Those of the feeds that a session takes. */
+/** The feeds that a session declares. */
 function taken(session: Session, feeds: Feeds): Feeds {
   return Object.fromEntries(
     session.inputNames.filter((name) => name in feeds).map((name) => [name, feeds[name]]),
@@ -140,7 +140,7 @@ function emptyCaches(
   ]);
 }
 
-/** Puts what a pass added into the caches: `tokens[b]` tokens of row b behind the `cached[b]` it has. */
+/** Writes the additions of a pass to the caches: `tokens[b]` tokens of row b after its `cached[b]` ones. */
 function extend(caches: Feeds, outputs: Feeds, cached: readonly number[], tokens: readonly number[]): void {
   for (const [name, { data, dims }] of Object.entries(caches)) {
     const next = outputs[name.replace('past_', 'next_')];
@@ -160,7 +160,7 @@ function extend(caches: Feeds, outputs: Feeds, cached: readonly number[], tokens
   }
 }
 
-/** What answers with some weights: the images of the case as they see them, and sessions for prompts and for tokens. */
+/** A sampler with given weights: the case's images with their features, and the sessions for prompts and tokens. */
 interface Sampler {
   vision: Vision;
   prefill: Session;
@@ -187,7 +187,7 @@ async function released({ prefill, decode }: Sampler): Promise<void> {
   await Promise.all([prefill.release(), decode.release()]);
 }
 
-/** Prefills prompts that share the images of the case, then decodes the likeliest tokens. */
+/** Prefills prompts that share the images of the case, then decodes greedily. */
 async function greedy(
   { family, images }: Case,
   { vision: { features, firstRows }, prefill, decode, adapter, ...ports }: Sampler,
@@ -255,7 +255,7 @@ describe.each(readdirSync(fixtures))('%s against transformers', (name) => {
     }
   });
 
-  /** Runs the trainer over one row, all of whose tokens but the first are selected. */
+  /** Runs the trainer over one row, with all tokens but the first selected. */
   async function logProbsOf(
     tokenIds: number[],
     images: TrainerOptions['images'],
@@ -335,7 +335,7 @@ describe.each(readdirSync(fixtures))('%s against transformers', (name) => {
       const expected = await reference.read(key);
       const { data, dims } = results[`gradient:${key}`];
       expect([key, dims]).toEqual([key, reference.entry(key).shape]);
-      // A bias of keys that are not rotated shifts all scores of a query alike: its gradient is zero but for rounding.
+      // A bias of unrotated keys shifts all scores of a query equally, so its gradient is zero except for rounding.
       const isZero = /\.vision_\w+\..*\.k_proj\.bias$/.test(key);
       const scaledBy = isZero ? await reference.read(key.replace('k_proj', 'q_proj')) : expected;
       expect([key, relative(data as Float32Array, expected, scaledBy) < 1e-3]).toEqual([key, true]);

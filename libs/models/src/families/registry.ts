@@ -11,10 +11,10 @@ import { qwen35Moe } from './qwen3-5-moe';
 import { qwen3Vl } from './qwen3-vl';
 import { qwen3VlMoe } from './qwen3-vl-moe';
 
-/** Binds a family to a parsed config.json; `file` is named in errors. */
+/** Binds a family to a parsed config.json; errors name `file`. */
 export type FamilyFactory = (json: unknown, file: string) => Family;
 
-/** Every supported family by the `model_type` of config.json. */
+/** All supported families, by the `model_type` of config.json. */
 const families: Record<string, FamilyFactory> = {
   qwen2_vl: qwen2Vl,
   qwen2_5_vl: qwen25Vl,
@@ -29,14 +29,14 @@ const families: Record<string, FamilyFactory> = {
   smolvlm: smolVlm,
 };
 
-/** The model types that can be loaded. */
+/** The supported model types. */
 export function supportedModelTypes(): string[] {
   return Object.keys(families);
 }
 
 /**
  * The family of a parsed config.json.
- * @throws ModelError listing the supported model types when this one is not among them.
+ * @throws ModelError that lists the supported model types if this one is not among them.
  */
 export function familyOf(json: unknown, file: string): Family {
   const type = (json as { model_type?: unknown } | null)?.model_type;

@@ -5,8 +5,8 @@ import { readOptionalText } from '../optional-file';
 import { isCommit, type HubModel } from './name';
 
 /**
- * One repository in the cache that Python's huggingface_hub keeps too: `blobs/<hash>` holds the files,
- * `snapshots/<commit>/<name>` points to them, `refs/<revision>` says which commit a branch or tag was when it was last seen.
+ * One repository in the cache format of Python's huggingface_hub: `blobs/<hash>` contains the files,
+ * `snapshots/<commit>/<name>` links to them, `refs/<revision>` stores the last known commit of a branch or tag.
  */
 export class HubCache {
   private readonly folder: string;
@@ -26,12 +26,12 @@ export class HubCache {
     return join(this.folder, 'blobs', name);
   }
 
-  /** A name of its own: Python locks `<hash>.lock` in a way that Node cannot. */
+  /** A separate name: Python locks `<hash>.lock` in a way that Node cannot. */
   lock(blob: string): string {
     return join(this.locks, `${blob}.ui-rl.lock`);
   }
 
-  /** The commit a revision was when it was last fetched. */
+  /** The commit of a revision when it was last fetched. */
   async commitOf({ revision }: HubModel): Promise<string | undefined> {
     if (isCommit(revision)) return revision;
     const text = await readOptionalText(join(this.folder, 'refs', revision));
@@ -39,7 +39,7 @@ export class HubCache {
     return isCommit(commit) ? commit : undefined;
   }
 
-  /** Keeps which commit a revision is. Others may read it meanwhile. */
+  /** Stores the commit of a revision, atomically for concurrent readers. */
   async keepCommit({ revision }: HubModel, commit: string): Promise<void> {
     if (revision === commit) return;
     const file = join(this.folder, 'refs', revision);
@@ -50,12 +50,12 @@ export class HubCache {
     await rename(temporary, file);
   }
 
-  /** Whether a snapshot has a file, with its bytes. */
+  /** Whether a snapshot contains a file with its bytes. */
   async has(commit: string, path: string): Promise<boolean> {
     return exists(join(this.snapshot(commit), path));
   }
 
-  /** Shows a blob as a file of a snapshot: a link, or a copy where the file system has no links. */
+  /** Adds a blob to a snapshot: as a link, or as a copy on file systems without links. */
   async show(blob: string, commit: string, path: string): Promise<void> {
     const [from, to] = [this.blob(blob), join(this.snapshot(commit), path)];
     await mkdir(dirname(to), { recursive: true });
@@ -67,7 +67,7 @@ export class HubCache {
     await rename(temporary, to);
   }
 
-  /** The parsed index of a snapshot's weight files, undefined where it has none. */
+  /** The weight files in a snapshot's index; undefined if there is none. */
   async shards(commit: string): Promise<string[] | undefined> {
     return shardsOf(join(this.snapshot(commit), 'model.safetensors.index.json'));
   }
@@ -80,7 +80,7 @@ export async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Names of the weight files an index names; undefined where there is no index that can be read. */
+/** Names of the weight files in an index; undefined without a readable index. */
 async function shardsOf(index: string): Promise<string[] | undefined> {
   try {
     const { weight_map: map } = JSON.parse(await readFile(index, 'utf8')) as { weight_map?: unknown };

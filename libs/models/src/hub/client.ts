@@ -9,7 +9,7 @@ import type { HubOptions } from './options';
 export interface HubFile {
   path: string;
   sizeBytes: number;
-  /** name of its blob in the cache: sha256 of its bytes where it is stored as a large file, else the id git gives it */
+  /** name of its blob in the cache: sha256 of its bytes if it is stored as a large file, else its git blob id */
   blob: string;
 }
 
@@ -17,16 +17,16 @@ const MAX_REDIRECTS = 10;
 const MAX_JSON_BYTES = 64 * 2 ** 20;
 /** Far more than any model has. */
 const MAX_FILES = 100_000;
-/** What a server answers to a request for bytes behind the end. */
+/** The response to a range request beyond the end of the file. */
 export const RANGE_NOT_SATISFIABLE = 416;
 const redirects = new Set([301, 302, 303, 307, 308]);
 
-/** The path of an address: what comes after it may be a signature. */
+/** The path of an address: its query may contain a signature. */
 function shown(url: URL): string {
   return `${url.origin}${url.pathname}`;
 }
 
-/** Requests to a hub. The token goes to the endpoint's own origin only. */
+/** Requests to a hub. The token is sent only to the endpoint's origin. */
 export class HubClient {
   private readonly origin: string;
 
@@ -37,7 +37,7 @@ export class HubClient {
     this.origin = new URL(options.endpoint).origin;
   }
 
-  /** @throws HubError when endpoint or token are not well-formed. */
+  /** @throws HubError if endpoint or token are malformed. */
   static async create(options: HubOptions): Promise<HubClient> {
     if (!URL.canParse(options.endpoint) || !/^https?:/.test(options.endpoint)) {
       throw new HubError(
@@ -60,7 +60,7 @@ export class HubClient {
     );
   }
 
-  /** The files at the top of a repository at one commit; folders are left out. */
+  /** The top-level files of a repository at one commit, without folders. */
   async files(id: string, commit: string): Promise<HubFile[]> {
     const files: HubFile[] = [];
     let next: string | undefined = `/api/models/${id}/tree/${commit}`;
@@ -75,11 +75,14 @@ export class HubClient {
     return files;
   }
 
-  /** The bytes of a file from `offset` on: status 206, or 200 with the whole file where the server sends no parts. */
+  /**
+   * The bytes of a file from `offset` on: status 206, or 200 with the whole file if the server does not support
+   * ranges.
+   */
   download(id: string, commit: string, path: string, offset: number, signal: AbortSignal): Promise<Response> {
     const range: Record<string, string> = offset === 0 ? {} : { range: `bytes=${offset}-` };
     const url = this.url(`/${id}/resolve/${commit}/${encodeURIComponent(path)}`);
-    // Compressed, the bytes could be neither counted nor gone on with.
+    // Compressed bytes could be neither counted nor resumed.
     return this.get(url, id, { 'accept-encoding': 'identity', ...range }, signal);
   }
 
@@ -117,7 +120,8 @@ export class HubClient {
   private async send(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
     const isOwn = url.origin === this.origin;
     const own = isOwn && this.token !== undefined;
-    // Files are checked against their announced sizes while they are written; the environment names the hub, but not its redirects.
+    // File downloads are verified against their announced sizes. The environment configures the hub, but not the
+    // targets of its redirects.
     const maxBytes = 'accept-encoding' in headers ? Infinity : MAX_JSON_BYTES;
     const authorization: Record<string, string> = own ? { authorization: `Bearer ${this.token}` } : {};
     try {
@@ -136,7 +140,7 @@ export class HubClient {
   private checked(response: Response, url: URL, id: string): Response {
     const { status, headers } = response;
     if (response.ok) return response;
-    // Else the connection would stay open.
+    // Otherwise the connection would stay open.
     void response.body?.cancel().catch(() => undefined);
     const code = headers.get('x-error-code') ?? '';
     const page = `${this.origin}/${id}`;
@@ -154,7 +158,7 @@ export class HubClient {
       throw new HubError('absent', `${page} has no such file (${shown(url)})`);
     }
     if (status === 401 || status === 404 || code === 'RepoNotFound') {
-      // The hub answers 401 for what does not exist as well as for what may not be seen.
+      // The hub answers 401 both for missing repositories and for those without access.
       const message = `${page} does not exist, or is private or gated: check the name, or ${this.howToLogIn()}`;
       throw new HubError(status === 404 ? 'absent' : 'denied', message);
     }
@@ -176,7 +180,7 @@ export class HubClient {
   }
 }
 
-/** A token is put into a header: what does not fit there would be quoted in an error. */
+/** Validates the token before it becomes a header: an error about an invalid header would quote it. */
 async function readToken({ token, tokenFile }: HubOptions): Promise<string | undefined> {
   const text = token ?? (tokenFile === undefined ? undefined : await readOptionalText(tokenFile));
   const trimmed = text?.trim() ?? '';
@@ -213,7 +217,7 @@ function fileOf(entry: Record<string, unknown>, id: string): HubFile {
   );
 }
 
-/** The address of the next page of a list, as the header `Link` says. */
+/** The address of a list's next page, from the `Link` header. */
 function nextPage(response: Response): string | undefined {
   return /<([^>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
 }

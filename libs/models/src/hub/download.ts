@@ -8,19 +8,19 @@ import { diskError, HubError } from './errors';
 import type { HubOptions } from './options';
 import type { Progress } from './progress';
 
-/** A file to be brought from the hub. */
+/** A file to download from the hub. */
 export interface Download {
   id: string;
   commit: string;
   file: HubFile;
-  /** where it goes when it is whole */
+  /** final path of the complete file */
   to: string;
   progress: Progress;
 }
 
 const SHA256_LENGTH = 64;
 
-/** What is there of a file so far, with the hash of it. */
+/** The received part of a file, with its running hash. */
 class PartialFile {
   received = 0;
   private hash: Hash;
@@ -58,7 +58,7 @@ class PartialFile {
     this.hash = newHash(this.file);
   }
 
-  /** Whether what has arrived is what was announced. */
+  /** Whether the received bytes match the announced hash. */
   isGenuine(): boolean {
     return this.received === this.file.sizeBytes && this.hash.copy().digest('hex') === this.file.blob;
   }
@@ -71,7 +71,7 @@ class PartialFile {
     }
   }
 
-  /** Takes in what an earlier try left. */
+  /** Hashes the bytes that an earlier attempt left. */
   private async readBack(): Promise<void> {
     const { size } = await this.handle.stat();
     if (size > this.file.sizeBytes) return this.restart();
@@ -85,13 +85,13 @@ class PartialFile {
   }
 }
 
-/** sha256 of the bytes for large files, git's hash of a blob for others. */
+/** sha256 of the bytes for large files, git's blob hash for others. */
 function newHash({ blob, sizeBytes }: HubFile): Hash {
   if (blob.length === SHA256_LENGTH) return createHash('sha256');
   return createHash('sha1').update(`blob ${sizeBytes}\0`);
 }
 
-/** Brings a file; a broken transfer goes on where it stopped, in this call or a later one. */
+/** Downloads a file; an interrupted transfer resumes, in this call or a later one. */
 export async function download(client: HubClient, job: Download, options: HubOptions): Promise<void> {
   await mkdir(dirname(job.to), { recursive: true });
   const path = `${job.to}.ui-rl.incomplete`;
@@ -101,7 +101,7 @@ export async function download(client: HubClient, job: Download, options: HubOpt
     job.progress.found(partial.received);
     await receiveAll(client, job, partial, options);
     if (!partial.isGenuine() && resumed) {
-      // What the earlier try left may have been another file's.
+      // The bytes of the earlier attempt may belong to another file.
       job.progress.found(-partial.received);
       await partial.restart();
       await receiveAll(client, job, partial, options);
@@ -141,13 +141,13 @@ async function receiveAll(
   }
 }
 
-/** Waits before a repetition: longer after each attempt in a row in which nothing arrived. */
+/** Waits before a retry; the pause grows with consecutive attempts that received nothing. */
 async function pause(failures: number, { retry = RETRIES.hubDownload, signal }: HubOptions): Promise<void> {
   await sleep(pauseAfter(retry, Math.max(1, failures)), signal);
   if (signal?.aborted === true) throw new HubError('stopped', 'the download was stopped');
 }
 
-/** One request: adds what arrives. */
+/** Sends one request and appends the response. */
 async function receive(
   client: HubClient,
   job: Download,
@@ -184,7 +184,7 @@ async function receive(
 
 const PARTIAL_CONTENT = 206;
 
-/** Whether an answer begins where the bytes at hand end. */
+/** Whether a response starts where the existing bytes end. */
 function continues(response: Response, offset: number): boolean {
   const range = response.headers.get('content-range') ?? '';
   return response.status === PARTIAL_CONTENT && new RegExp(`^bytes ${offset}-`).test(range);
@@ -212,7 +212,7 @@ async function* chunks(
   }
 }
 
-/** Ends a request on which nothing arrives any more. */
+/** Aborts a request that stalls. */
 class StallWatch {
   private readonly controller = new AbortController();
   private readonly timer: NodeJS.Timeout;

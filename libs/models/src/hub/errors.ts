@@ -1,14 +1,14 @@
 import { ModelError } from '../errors';
 
 /**
- * Why the hub did not deliver what was requested: `unreachable` (no connection, or the server has a problem of its own),
- * `denied` (401, 403), `absent` (404), `offline` (not in the cache, and nothing may be fetched), `unusable` (it is there, but
- * no model that can be loaded), `damaged` (not the bytes that were announced), `disk`.
+ * Why a download from the hub failed: `unreachable` (no connection, or a server error),
+ * `denied` (401, 403), `absent` (404), `offline` (not cached, and fetching is disabled), `unusable` (it exists, but
+ * is not a loadable model), `damaged` (the bytes do not match their hash), `disk`.
  */
 export type HubErrorKind =
   'unreachable' | 'denied' | 'absent' | 'offline' | 'unusable' | 'damaged' | 'disk' | 'stopped';
 
-/** A model could not be brought from the hub. Messages never hold the token or a signed address. */
+/** A failed fetch of a model from the hub. Messages never contain the token or a signed address. */
 export class HubError extends ModelError {
   constructor(
     readonly kind: HubErrorKind,
@@ -20,7 +20,7 @@ export class HubError extends ModelError {
   }
 }
 
-/** An error of the file system while the cache is written, in words where it is a full disk. */
+/** An error of the file system while writing the cache; a full disk gets a clear message. */
 export function diskError(path: string, cause: unknown): unknown {
   const { code } = cause as NodeJS.ErrnoException;
   if (code === 'ENOSPC' || code === 'EDQUOT') {

@@ -8,12 +8,12 @@ export interface LockOptions {
   /** called once when another process has the lock */
   onWait?: () => void;
   signal?: AbortSignal;
-  /** a lock that was not renewed for so long is taken from its owner. Default `DEADLINES.hubLock` */
+  /** time in ms without renewal after which a lock is taken over. Default `DEADLINES.hubLock` */
   staleMs?: number;
   pollMs?: number;
 }
 
-/** Whether the process that holds a lock is known to be gone. */
+/** Whether the process that holds a lock has certainly ended. */
 function isGone(owner: string): boolean {
   const [host, pid] = owner.split(' ');
   if (host !== hostname() || !/^\d+$/.test(pid ?? '')) return false;
@@ -26,8 +26,7 @@ function isGone(owner: string): boolean {
 }
 
 /**
- * Runs work while no other process that asks for the same file does. A process that was killed holds up others for the time
- * of `staleMs` at most.
+ * Runs work with an exclusive lock on a file across processes. A killed process blocks others for at most `staleMs`.
  */
 export async function withLock<T>(
   file: string,

@@ -10,7 +10,7 @@ const part = '[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9_])?';
 const hubName = new RegExp(`^(${part}/${part})(?:@([^@\\s]+))?$`);
 const defaultRevision = 'main';
 
-/** `organisation/name` or `organisation/name@revision`; undefined for what can only be a path. */
+/** Parses `organisation/name` or `organisation/name@revision`; undefined for a name that can only be a path. */
 export function parseHubName(name: string): HubModel | undefined {
   const [, id, revision = defaultRevision] = hubName.exec(name) ?? [];
   if (id === undefined || /--|\.\./.test(id)) return undefined;
@@ -19,17 +19,17 @@ export function parseHubName(name: string): HubModel | undefined {
   return { id, revision };
 }
 
-/** The name that means the same commit of a model of the hub ever after. */
+/** The name that permanently identifies this commit of a hub model. */
 export function pinnedName(name: string, commit: string | undefined): string {
   return commit === undefined ? name : `${name.replace(/@.*/, '')}@${commit}`;
 }
 
-/** Whether a revision is a whole commit id, which always means the same files. */
+/** Whether a revision is a full commit id, which never changes. */
 export function isCommit(revision: string): boolean {
   return /^[0-9a-f]{40}$/.test(revision);
 }
 
-/** The model and commit whose snapshot a folder of the hub's cache is; undefined for other folders. */
+/** The model and commit of a snapshot folder in the hub's cache; undefined for other folders. */
 export function hubModelOf(dir: string): HubModel | undefined {
   const [, name, commit] = /[/\\]models--([^/\\]+)[/\\]snapshots[/\\]([0-9a-f]{40})[/\\]?$/.exec(dir) ?? [];
   return name === undefined ? undefined : parseHubName(`${name.replace('--', '/')}@${commit}`);

@@ -2,22 +2,22 @@ import type { RetryPolicy } from '@ui-rl/retry';
 
 /** How to reach a model hub and where its files are kept. */
 export interface HubOptions {
-  /** `https://huggingface.co`, or a server that answers like it */
+  /** `https://huggingface.co`, or a compatible server */
   endpoint: string;
   /** folder of `models--<organisation>--<name>`, shared with Python's huggingface_hub */
   cacheDir: string;
-  /** sent to the endpoint only, never to where it redirects, and part of no message */
+  /** sent only to the endpoint, never to redirect targets, and never part of a message */
   token?: string;
-  /** file the token stands in where none is given */
+  /** file with the token, if `token` is undefined */
   tokenFile?: string;
-  /** only what the cache holds */
+  /** use only the cache */
   offline?: boolean;
-  /** called with lines about progress or a fall back on the cache */
+  /** called with lines about progress or a fallback to the cache */
   onProgress?: (line: string) => void;
-  /** ends requests and downloads; what was received is kept and gone on with next time */
+  /** aborts requests and downloads; received bytes are kept and resumed next time */
   signal?: AbortSignal;
-  /** pauses before repetitions of what failed, in milliseconds. Default `RETRIES.hubQuestion` and `hubDownload` */
+  /** pauses before retries, in ms. Default `RETRIES.hubQuestion` and `hubDownload` */
   retry?: Pick<RetryPolicy, 'firstMs' | 'maxMs'>;
-  /** a connection on which nothing arrives for so long is dropped. Default `DEADLINES.hubStall` */
+  /** time in ms without data after which a connection is dropped. Default `DEADLINES.hubStall` */
   stallMs?: number;
 }

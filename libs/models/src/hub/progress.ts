@@ -1,6 +1,6 @@
 const REPORT_EVERY_MS = 5_000;
 
-/** Reports how far a download is, every few seconds. */
+/** Reports download progress every few seconds. */
 export class Progress {
   private received = 0;
   private arrived = 0;
@@ -13,7 +13,7 @@ export class Progress {
     private readonly onProgress: ((line: string) => void) | undefined,
   ) {}
 
-  /** Bytes found of an earlier try, or taken back where it cannot be gone on with. */
+  /** Adds bytes of an earlier attempt, or subtracts them if they cannot be resumed. */
   found(bytes: number): void {
     this.received += bytes;
   }

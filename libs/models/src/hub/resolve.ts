@@ -5,7 +5,7 @@ import { HubError } from './errors';
 import { parseHubName } from './name';
 import { fetchSnapshot, type SnapshotOptions } from './snapshot';
 
-/** A model folder that is there, and where it comes from. */
+/** An existing model folder and its origin. */
 export interface ResolvedModel {
   dir: string;
   /** id and commit, for a model of the hub */
@@ -13,17 +13,19 @@ export interface ResolvedModel {
 }
 
 export interface ResolveOptions extends SnapshotOptions {
-  /** Folders by name; these names come first. */
+  /** Folders by name; these names take precedence. */
   models?: Readonly<Record<string, string>>;
-  /** Whether a model may be named by its folder, default true: not where the name comes from another machine. */
+  /** Whether a folder is a valid name. Default true; disable it for names from other machines. */
   folders?: boolean;
 }
 
 /**
- * The folder of a model named by the user: one of `models`, a folder, or `organisation/name` or `organisation/name@revision` on
- * the hub, which is fetched into the cache. A folder of that name comes before the hub. Whether a folder holds a model is left to
- * the loader.
- * @throws HubError, or ModelError `unknown-model` where only a folder could be meant, and folders are not allowed
+ * The folder of a model that the user names: one of `models`, a folder, or `organisation/name` or
+ * `organisation/name@revision` on
+ * the hub, which is fetched to the cache. A folder takes precedence over a hub model of the same name. The loader
+ * validates the
+ * folder's content.
+ * @throws HubError, or ModelError `unknown-model` if the name can only be a folder, and folders are not allowed
  */
 export async function resolveModel(name: string, options: ResolveOptions): Promise<ResolvedModel> {
   const { models = {}, folders = true } = options;

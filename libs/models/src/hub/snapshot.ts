@@ -17,18 +17,19 @@ export interface Snapshot {
 }
 
 export interface SnapshotOptions extends HubOptions {
-  /** whether weights are fetched too, default true */
+  /** whether to fetch the weights, too; default true */
   weights?: boolean;
 }
 
 const SINGLE = 'model.safetensors';
 const INDEX = 'model.safetensors.index.json';
-/** Downloads at once. */
+/** Number of concurrent downloads. */
 const PARALLEL = 4;
 
 /**
- * The files of a model as a folder: from the cache, or fetched into it. Without a connection what the cache holds is taken, and
- * `onProgress` is called.
+ * The files of a model as a folder: from the cache, or fetched to it. Without a connection it uses the cached files
+ * and
+ * reports that to `onProgress`.
  * @throws HubError
  */
 export async function fetchSnapshot(model: HubModel, options: SnapshotOptions): Promise<Snapshot> {
@@ -62,7 +63,7 @@ function refuseOffline({ id, revision }: HubModel, { cacheDir }: HubOptions): ne
   );
 }
 
-/** The snapshot of a revision as it was last seen, where it has all that a model is loaded from. */
+/** The last known snapshot of a revision, if it is complete. */
 async function cachedSnapshot(
   cache: HubCache,
   model: HubModel,
@@ -96,7 +97,7 @@ async function hasWeights(cache: HubCache, commit: string): Promise<boolean> {
   return found.length > 0 && !found.includes(false);
 }
 
-/** Brings what a snapshot lacks. */
+/** Fetches the missing files of a snapshot. */
 class Fetcher {
   private waits = false;
 
@@ -105,7 +106,7 @@ class Fetcher {
     private readonly cache: HubCache,
     private readonly model: HubModel,
     private readonly options: SnapshotOptions,
-    /** whether the hub is asked again when it does not answer */
+    /** whether to retry when the hub does not answer */
     private readonly patient: boolean,
   ) {}
 
@@ -120,7 +121,7 @@ class Fetcher {
     const small = files.filter(({ path }) => path === 'config.json' || isCompanionFile(path));
     await this.bring(commit, small);
     if (this.options.weights !== false) await this.bringWeights(commit, named);
-    // Only now: a revision in the cache stands for a whole snapshot.
+    // Stored last, because a cached revision implies a complete snapshot.
     await cache.keepCommit(model, commit).catch((error: unknown) => {
       const cause = diskError(cache.snapshot(commit), error);
       if (!(cause instanceof HubError)) throw error;
@@ -157,7 +158,7 @@ class Fetcher {
     );
   }
 
-  /** Asks the hub, again where it does not answer. */
+  /** Sends a request to the hub, with retries if it does not answer. */
   private async ask<T>(question: () => Promise<T>): Promise<T> {
     const { signal, retry: pauses } = this.options;
     try {
@@ -172,7 +173,7 @@ class Fetcher {
     }
   }
 
-  /** Makes files part of the snapshot, with up to so many downloads at once. */
+  /** Adds files to the snapshot, with a limited number of concurrent downloads. */
   private async bring(commit: string, files: readonly HubFile[]): Promise<void> {
     const missing: HubFile[] = [];
     for (const file of files) if (!(await this.cache.has(commit, file.path))) missing.push(file);
@@ -203,7 +204,7 @@ class Fetcher {
     const reasons = results.flatMap((result) =>
       result.status === 'rejected' ? [result.reason as unknown] : [],
     );
-    // Those that were stopped because one failed say nothing of their own.
+    // Downloads that were aborted because another failed have no error of their own to report.
     const first =
       reasons.find((reason) => !(reason instanceof HubError && reason.kind === 'stopped')) ?? reasons[0];
     if (first !== undefined) throw first;
@@ -235,7 +236,7 @@ class Fetcher {
     });
   }
 
-  /** Once for all files. */
+  /** Reports only once for all files. */
   private reportWaiting(): void {
     if (!this.waits) this.options.onProgress?.(`waiting for another process that fetches ${this.model.id}`);
     this.waits = true;
@@ -259,7 +260,7 @@ class Fetcher {
   }
 }
 
-/** What takes longer than a moment. */
+/** Smaller downloads finish quickly and are not reported. */
 const MIN_REPORTED_BYTES = 50e6;
 
 function anySignal(given: AbortSignal | undefined, own: AbortSignal): AbortSignal {

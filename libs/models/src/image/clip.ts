@@ -6,15 +6,15 @@ import type { ImageModel, ImagePreparation } from './preparation';
 import { BICUBIC, resize, type RgbImage } from './resample';
 import type { Size } from './smart-resize';
 
-/** What the image processors of CLIP, SigLIP and LLaVA 1.5 do. */
+/** Options of the image processors of CLIP, SigLIP and LLaVA 1.5. */
 export interface ClipImageConfig extends Normalization {
   /** Pixels per patch and axis. */
   patchSize: number;
-  /** What the shorter edge becomes, the longer one in proportion; or what both become. */
+  /** Target of the shorter edge, with the aspect ratio kept; or target of both edges. */
   size: { shortestEdge: number } | Size;
-  /** What is kept in the middle of the resized image; null for all of it. */
+  /** Size of the centre crop; null for none. */
   crop: Size | null;
-  /** Whether an image is first made square by a margin of the mean colour. */
+  /** Whether an image is first padded to a square with the mean colour. */
   padsToSquare: boolean;
   /** Filter of {@link resize}. */
   resample: number;
@@ -23,8 +23,8 @@ export interface ClipImageConfig extends Normalization {
 const HALF = [0.5, 0.5, 0.5];
 
 /**
- * @param source where the configuration stands, for messages.
- * @throws ModelError `bad-config`, or `unsupported` for an option this lib does not have.
+ * @param source where the configuration comes from, for messages.
+ * @throws ModelError `bad-config`, or `unsupported` for an option that this lib does not support.
  */
 export function parseClipImages(
   json: Record<string, unknown>,
@@ -44,7 +44,7 @@ export function parseClipImages(
   };
 }
 
-/** As {@link parseClipImages}; SigLIP's processor has other defaults, and never crops. */
+/** Like {@link parseClipImages}, with the defaults of SigLIP's processor, which never crops. */
 export function parseSiglipImages(
   json: Record<string, unknown>,
   source: string,
@@ -66,13 +66,13 @@ function squareOf(size: { shortestEdge: number } | Size): Size {
   return 'shortestEdge' in size ? { width: size.shortestEdge, height: size.shortestEdge } : size;
 }
 
-/** Levels of the mean, as the margin around images has them. */
+/** The mean colour in 8-bit levels, for margins around images. */
 export function meanColour({ mean }: Normalization): Colour {
   const [red, green, blue] = mean.map((value) => Math.trunc(value * 255));
   return [red, green, blue];
 }
 
-/** Images of one picture each: resized, and cropped to the middle. */
+/** Images of one picture each: resized, and centre-cropped. */
 export class ClipImages implements ImagePreparation {
   constructor(readonly config: ClipImageConfig) {}
 
@@ -82,7 +82,7 @@ export class ClipImages implements ImagePreparation {
     return { grid: [1, Math.floor(height / patchSize), Math.floor(width / patchSize)] };
   }
 
-  /** Margins included, without what is cropped away. */
+  /** Includes margins, but not the cropped part. */
   shownSize(size: Size): Size {
     return this.config.crop ?? this.resizedSize(this.paddedSize(size));
   }

@@ -1,7 +1,7 @@
 import type { RgbImage } from './resample';
 import type { Size } from './smart-resize';
 
-/** A part of an image, by its upper left corner and its size. */
+/** A region of an image: its upper left corner and its size. */
 export interface Box extends Size {
   x: number;
   y: number;
@@ -9,7 +9,7 @@ export interface Box extends Size {
 
 const CHANNELS = 3;
 
-/** Copies a part of an image that lies within it. */
+/** Copies a region that lies within the image. */
 export function crop(image: RgbImage, { x, y, width, height }: Box): RgbImage {
   const data = new Uint8Array(width * height * CHANNELS);
   for (let row = 0; row < height; row++) {

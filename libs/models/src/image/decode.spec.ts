@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 import { decodeRgb, sizeOf } from './decode';
 
-/** A PNG of a few bytes that claims to be so large. */
+/** A PNG of a few bytes that declares this size. */
 function claims(width: number, height: number): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);

@@ -4,8 +4,8 @@ import type { RgbImage } from './resample';
 import type { Size } from './smart-resize';
 
 /**
- * Pixels of an encoded image, read from its header, turned as EXIF says.
- * @throws ModelError `bad-input` for what is no image.
+ * Size of an encoded image, read from its header, with EXIF orientation applied.
+ * @throws ModelError `bad-input` for invalid images.
  */
 export function sizeOf(bytes: Uint8Array): Promise<Size> {
   return asModelError(decoding.imageSize(bytes));
@@ -13,8 +13,8 @@ export function sizeOf(bytes: Uint8Array): Promise<Size> {
 
 /**
  * The pixels of an encoded image, see `decodeRgb` of `@ui-rl/image-decoding`.
- * @param check sees the size before the pixels are decoded.
- * @throws ModelError `bad-input` for what is no image.
+ * @param check receives the size before the pixels are decoded.
+ * @throws ModelError `bad-input` for invalid images.
  */
 export function decodeRgb(bytes: Uint8Array, check: (size: Size) => void): Promise<RgbImage> {
   return asModelError(decoding.decodeRgb(bytes, check));

@@ -38,13 +38,13 @@ function blank(width: number, height: number, background = 'teal'): Promise<Buff
     .toBuffer();
 }
 
-/** A model of which images need to know little. */
+/** The few properties of a model that image processing needs. */
 const model = {
   shape: { modelType: 'qwen2_vl', patchSize: 16 },
   imageTokens: ({ grid }: ImageGeometry) => (grid[1] * grid[2]) / 4,
 };
 
-/** As the reference has it: the picture of each channel once for every frame (two for Qwen). */
+/** In the reference's layout: each channel's picture once per frame (two for Qwen). */
 function repeated(patches: Float32Array, area: number, frames: number): number[] {
   const numbers: number[] = [];
   for (let at = 0; at < patches.length; at += area) {
@@ -159,7 +159,7 @@ describe('the image processor', () => {
       .png()
       .toBuffer();
     const [, white, sixteen] = await Promise.all([grey, clear, deep].map((png) => processor.process(png)));
-    // As the image processors of transformers: over white, not the colour below the transparency.
+    // As in the image processors of transformers: blended with white instead of the colour below the transparency.
     const opaque = await processor.process(await blank(64, 32, 'white'));
     expect(Array.from(white.patches)).toEqual(Array.from(opaque.patches));
     expect(Array.from(sixteen.patches.subarray(0, 8))).toEqual(

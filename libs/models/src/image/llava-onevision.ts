@@ -9,13 +9,13 @@ import type { ImageModel, ImagePreparation } from './preparation';
 import { BICUBIC, resize, type RgbImage } from './resample';
 import type { Size } from './smart-resize';
 
-/** What the image processor of LLaVA-OneVision does. */
+/** Options of the image processor of LLaVA-OneVision. */
 export interface LlavaOneVisionImageConfig extends Normalization {
   /** Pixels per patch and axis. */
   patchSize: number;
-  /** Pixels of a tile, and of the overview, along both axes. */
+  /** Size of a tile, and of the overview, along both axes in pixels. */
   tileSize: number;
-  /** `image_grid_pinpoints` in tiles: how an image may be tiled. */
+  /** `image_grid_pinpoints` in tiles: the allowed tilings. */
   tilings: readonly (readonly [rows: number, columns: number])[];
   /** Filter of {@link resize}. */
   resample: number;
@@ -25,8 +25,8 @@ const DEFAULT_TILE = 384;
 const DEFAULT_TILES = [1, 2, 3, 4, 5, 6];
 
 /**
- * @param source where the configuration stands, for messages.
- * @throws ModelError `bad-config`, or `unsupported` for an option this lib does not have.
+ * @param source where the configuration comes from, for messages.
+ * @throws ModelError `bad-config`, or `unsupported` for an option that this lib does not support.
  */
 export function parseLlavaOneVisionImages(
   json: Record<string, unknown>,
@@ -66,7 +66,7 @@ function parseTilings(
   return value.map(([height, width]) => [height / tileSize, width / tileSize]);
 }
 
-/** The tiling that keeps most of an image's pixels, and of those the one that adds fewest of its own. */
+/** The tiling that preserves the most pixels of an image, and among those the one with the least padding. */
 function bestTiling(
   { width, height }: Size,
   { tilings, tileSize }: LlavaOneVisionImageConfig,
@@ -92,7 +92,7 @@ function bestTiling(
   return [...best];
 }
 
-/** How large the image is within its tiles: one axis fills them, the other is in proportion. */
+/** Size of the image within its tiles: one axis fills them, the aspect ratio is kept. */
 function sizeWithin({ width, height }: Size, room: Size): Size {
   const [wide, high] = [room.width / width, room.height / height];
   return wide < high
@@ -100,7 +100,7 @@ function sizeWithin({ width, height }: Size, room: Size): Size {
     : { width: Math.min(Math.ceil(width * high), room.width), height: room.height };
 }
 
-/** Of so many rows and columns of patches of the tiles those that show the image (`unpad_image` of transformers). */
+/** Rows and columns of the tiles' patches that show the image (`unpad_image` of transformers). */
 function shownPatches({ width, height }: Size, [rows, columns]: readonly [number, number]): [number, number] {
   const within = (edge: number, all: number): number =>
     all - 2 * Math.floor((all - Math.trunc(Math.round(edge * 1e7) / 1e7)) / 2);
@@ -109,7 +109,7 @@ function shownPatches({ width, height }: Size, [rows, columns]: readonly [number
     : [rows, within(width * (rows / height), columns)];
 }
 
-/** An overview of the whole image, then its tiles: the image resized into the best tiling, black around it. */
+/** An overview of the whole image, then its tiles: the image resized to the best tiling, with black padding. */
 export class LlavaOneVisionImages implements ImagePreparation {
   readonly amongOthers: ImagePreparation;
 
@@ -124,7 +124,7 @@ export class LlavaOneVisionImages implements ImagePreparation {
     return { grid: [1 + tiles[0] * tiles[1], side, side], tiles, shown };
   }
 
-  /** Without the black around it, which the model is not shown. */
+  /** Without the black padding, which the model does not see. */
   shownSize(size: Size): Size {
     return sizeWithin(size, this.roomFor(size));
   }
@@ -150,7 +150,7 @@ export class LlavaOneVisionImages implements ImagePreparation {
     return toPatches([overview, ...tiles], cutOf(this.config));
   }
 
-  /** Pixels of the tiles together. */
+  /** Total size of the tiles in pixels. */
   private roomFor(size: Size): Size {
     const { tileSize } = this.config;
     const [rows, columns] = bestTiling(size, this.config);
@@ -158,7 +158,7 @@ export class LlavaOneVisionImages implements ImagePreparation {
   }
 }
 
-/** One picture per image: made square by a margin of the mean colour, and resized. */
+/** One picture per image: padded to a square with the mean colour, and resized. */
 class SquareImages implements ImagePreparation {
   constructor(private readonly config: LlavaOneVisionImageConfig) {}
 
@@ -167,7 +167,7 @@ class SquareImages implements ImagePreparation {
     return { grid: [1, side, side] };
   }
 
-  /** The margin included. */
+  /** Includes the margin. */
   shownSize(): Size {
     const { tileSize } = this.config;
     return { width: tileSize, height: tileSize };

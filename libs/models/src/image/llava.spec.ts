@@ -12,7 +12,7 @@ function processor(json: object): ImageProcessor {
   return new ImageProcessor(parsePreparation({ ...plain, ...json }, 'f', model), model);
 }
 
-/** A picture of one level per channel. */
+/** A picture with one level per channel. */
 function blank(width: number, height: number, level = 200): Promise<Buffer> {
   const background = { r: level, g: level, b: level };
   return sharp({ create: { width, height, channels: 3, background } })

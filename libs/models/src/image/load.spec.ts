@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-/** A copy of a model, and its image processor's options. */
+/** A copy of a model; returns its image processor's options. */
 function copyOf(name: string): Json {
   cpSync(join(fixtures, name, 'model'), dir, { recursive: true });
   return JSON.parse(readFileSync(join(dir, 'preprocessor_config.json'), 'utf8')) as Json;

@@ -11,9 +11,9 @@ import { parseTiledImages, TiledImages } from './tiled';
 
 type Json = Record<string, unknown>;
 
-/** A kind of image processor, and the families that have it where a folder does not say which. */
+/** A kind of image processor, and the families for which it is the default. */
 interface ProcessorKind {
-  /** `image_processor_type`, without what names its backend */
+  /** `image_processor_type`, without its backend suffix */
   names: readonly string[];
   modelTypes: readonly string[];
   parse: ParsePreparation;
@@ -53,8 +53,10 @@ const kinds: readonly ProcessorKind[] = [
 ];
 
 /**
- * The image processor of a Hugging Face folder: `image_processor` of `processor_config.json`, else `preprocessor_config.json`.
- * @throws ModelError `missing-file`, `bad-config`, or `unsupported` for a processor or option this lib does not have.
+ * The image processor of a Hugging Face folder: `image_processor` of `processor_config.json`, else
+ * `preprocessor_config.json`.
+ * @throws ModelError `missing-file`, `bad-config`, or `unsupported` for a processor or option that this lib does not
+ *   support.
  */
 export async function loadImageProcessor(
   dir: string,
@@ -65,7 +67,7 @@ export async function loadImageProcessor(
   return new ImageProcessor(parsePreparation(json, source, model), model, options);
 }
 
-/** @param source where the configuration stands, for messages. */
+/** @param source where the configuration comes from, for messages. */
 export function parsePreparation(json: Json, source: string, model: ImageModel): ImagePreparation {
   const type = json.image_processor_type;
   const kind = kinds.find(({ names, modelTypes }) =>
@@ -83,7 +85,7 @@ export function parsePreparation(json: Json, source: string, model: ImageModel):
   return kind.parse(json, source, model);
 }
 
-/** transformers 5 saves processors into one file, and reads no other where that has an image processor. */
+/** transformers 5 saves all processors to one file, and reads no other if that contains an image processor. */
 async function readImageConfig(dir: string): Promise<{ json: Json; source: string }> {
   const shared = join(dir, 'processor_config.json');
   const nested = (await readOptionalJson(shared))?.image_processor;

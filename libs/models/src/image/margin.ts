@@ -4,12 +4,12 @@ import type { Size } from './smart-resize';
 
 const CHANNELS = 3;
 
-/** Levels of red, green and blue. */
+/** Red, green and blue levels. */
 export type Colour = readonly [number, number, number];
 
 const BLACK: Colour = [0, 0, 0];
 
-/** An image within a larger one of one colour, its upper left corner at (x, y). */
+/** An image on a larger canvas of one colour, with its upper left corner at (x, y). */
 export function withMargin(
   image: RgbImage,
   { width, height }: Size,
@@ -27,7 +27,9 @@ export function withMargin(
   return { data, width, height };
 }
 
-/** The image in the middle of a square as large as its longer edge; what does not halve goes to the right and below. */
+/**
+ * Pads an image to a square with the size of its longer edge, centred; an odd remainder goes to the right and bottom.
+ */
 export function toSquare(image: RgbImage, colour: Colour): RgbImage {
   const edge = Math.max(image.width, image.height);
   if (image.width === image.height) return image;
@@ -36,7 +38,7 @@ export function toSquare(image: RgbImage, colour: Colour): RgbImage {
   return withMargin(image, { width: edge, height: edge }, { x, y }, colour);
 }
 
-/** The middle of an image; where it is too small, with a black margin around it (`center_crop` of transformers). */
+/** The centre of an image; a smaller image is padded with black (`center_crop` of transformers). */
 export function centreCrop(image: RgbImage, { width, height }: Size): RgbImage {
   const canvas = { width: Math.max(width, image.width), height: Math.max(height, image.height) };
   const offset = {

@@ -11,7 +11,7 @@ function native(json: object = {}): NativeSizeImages {
 }
 
 test.each([
-  // width, height → rows and columns of patches: kept, shrunk, stretched
+  // width, height → rows and columns of patches: kept, downscaled, upscaled
   [500, 600, [1, 42, 35]],
   [1080, 2400, [1, 70, 31]],
   [1960, 980, [1, 35, 70]],

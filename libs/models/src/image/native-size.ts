@@ -7,15 +7,15 @@ import type { ImageModel, ImagePreparation } from './preparation';
 import { BILINEAR, resize, type RgbImage } from './resample';
 import type { Size } from './smart-resize';
 
-/** What the image processor of Idefics2 does. */
+/** Options of the image processor of Idefics2. */
 export interface NativeSizeImageConfig extends Normalization {
   /** Pixels per patch and axis. */
   patchSize: number;
-  /** Shorter edges are stretched to it. */
+  /** Smaller shorter edges are enlarged to this size. */
   shortestEdge: number;
-  /** Images with a longer edge are shrunk in proportion. */
+  /** Images with a longer edge are downscaled, with the aspect ratio kept. */
   longestEdge: number;
-  /** `do_image_splitting`: whether the quarters of an image are shown before it. */
+  /** `do_image_splitting`: whether the quarters of an image precede it. */
   splits: boolean;
   /** Filter of {@link resize}. */
   resample: number;
@@ -24,8 +24,8 @@ export interface NativeSizeImageConfig extends Normalization {
 const HALF = [0.5, 0.5, 0.5];
 
 /**
- * @param source where the configuration stands, for messages.
- * @throws ModelError `bad-config`, or `unsupported` for an option this lib does not have.
+ * @param source where the configuration comes from, for messages.
+ * @throws ModelError `bad-config`, or `unsupported` for an option that this lib does not support.
  */
 export function parseNativeSizeImages(
   json: Record<string, unknown>,
@@ -52,8 +52,9 @@ export function parseNativeSizeImages(
 }
 
 /**
- * Images in their own size and aspect ratio, as far as the limits allow; what is no whole patch at the right and lower edge is
- * dropped. Where images are split, each quarter is a picture of its own, resized by the same limits, and may differ in size.
+ * Images in their native size and aspect ratio, within the limits; partial patches at the right and lower edge are
+ * dropped. If images are split, each quarter is a separate picture, resized within the same limits, and may differ in
+ * size.
  */
 export class NativeSizeImages implements ImagePreparation {
   constructor(readonly config: NativeSizeImageConfig) {}
@@ -79,7 +80,7 @@ export class NativeSizeImages implements ImagePreparation {
     return this.limited(size);
   }
 
-  /** The parts of an image that are shown: its quarters and itself, or itself alone. */
+  /** The regions of an image to show: its quarters and the whole, or only the whole. */
   private boxesOf({ width, height }: Size): Box[] {
     if (Math.min(width, height) < (this.config.splits ? 2 : 1)) {
       throw new ModelError('bad-input', `the image is ${width}×${height} pixels; expected at least 2×2`);
@@ -118,7 +119,7 @@ export class NativeSizeImages implements ImagePreparation {
   }
 }
 
-/** Patches of pictures behind each other, in shared memory. */
+/** Concatenates the patches of pictures in shared memory. */
 function joined(pictures: readonly Float32Array[]): Float32Array {
   if (pictures.length === 1) return pictures[0];
   const numbers = pictures.reduce((sum, { length }) => sum + length, 0);

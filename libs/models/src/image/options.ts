@@ -4,7 +4,7 @@ import type { Size } from './smart-resize';
 
 type Json = Record<string, unknown>;
 
-/** How levels from 0 to 255 become numbers: (level · rescaleFactor - mean) / std per channel. */
+/** Converts levels from 0 to 255 to numbers: (level · rescaleFactor - mean) / std per channel. */
 export interface Normalization {
   rescaleFactor: number;
   /** per channel, of values from 0 to 1 */
@@ -46,7 +46,7 @@ export class ImageOptions {
     };
   }
 
-  /** @throws ModelError `unsupported` where one of the steps is switched off. */
+  /** @throws ModelError `unsupported` if one of the steps is disabled. */
   requireSteps(...steps: string[]): void {
     for (const step of steps) {
       if (this.json[step] === false) {
@@ -55,14 +55,14 @@ export class ImageOptions {
     }
   }
 
-  /** An option that may be switched on and off; null counts as its absence. */
+  /** A boolean option; null counts as missing. */
   flag(name: string, fallback: boolean): boolean {
     const found = this.json[name] ?? fallback;
     if (typeof found === 'boolean') return found;
     throw this.error(name, 'true or false');
   }
 
-  /** The filter that images are resized with, as Pillow numbers it. */
+  /** The resize filter, as numbered by Pillow. */
   resample(fallback: number, supported = Object.keys(filters).map(Number)): number {
     const found = this.json.resample ?? fallback;
     if (supported.includes(found as number)) return found as number;
@@ -72,7 +72,7 @@ export class ImageOptions {
     );
   }
 
-  /** A size given as one number, `{shortest_edge}` or `{height, width}`; undefined where it is not given. */
+  /** A size as one number, `{shortest_edge}` or `{height, width}`; undefined if it is missing. */
   size(name: string): { shortestEdge: number } | Size | undefined {
     const value = this.json[name];
     if (value === undefined || value === null) return undefined;

@@ -1,19 +1,21 @@
 import type { Normalization } from './options';
 import type { RgbImage } from './resample';
 
-/** How a picture is cut into patches. */
+/** How to cut a picture into patches. */
 export interface PatchCut extends Normalization {
   /** Pixels per patch and axis. */
   patchSize: number;
-  /** Patches stand in blocks of so many rows and columns, row by row within a block. */
+  /** Patches are grouped in blocks of this many rows and columns, row by row within a block. */
   mergeSize: number;
 }
 
 /**
- * Cuts pictures of one size into normalized patches; what is left over at the right and lower edge is dropped.
+ * Cuts pictures of one size into normalized patches; drops partial patches at the right and lower edge.
  *
- * @returns row-major [P, 3 · patchSize²]: picture after picture, patches in merge-block order, each channel by channel. Where
- *   processors of transformers repeat the picture for every frame of a patch, it stands here once, and models add up their
+ * @returns row-major [P, 3 · patchSize²]: picture after picture, patches in merge-block order, each channel by
+ *   channel. Where
+ *   processors of transformers repeat the picture for every frame of a patch, it occurs once here, and models sum
+ *   their
  *   kernel's frames.
  */
 export function toPatches(pictures: readonly RgbImage[], cut: PatchCut): Float32Array {
@@ -58,7 +60,9 @@ function writePatch(
 
 const { fround } = Math;
 
-/** What each of the 256 levels becomes, per channel: rescaling folded into mean and deviation, in float32. */
+/**
+ * The normalized value of each of the 256 levels, per channel: rescaling folded into mean and deviation, in float32.
+ */
 function normalizationTables({ mean, std, rescaleFactor }: Normalization): Float32Array[] {
   const scale = fround(1 / rescaleFactor);
   return [0, 1, 2].map((channel) => {

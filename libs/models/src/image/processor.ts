@@ -6,35 +6,35 @@ import type { ImageModel, ImagePreparation } from './preparation';
 import type { RgbImage } from './resample';
 import { checkSize, type Size } from './smart-resize';
 
-/** All that has to be known of an image to write a prompt that shows it. */
+/** The properties of an image that a prompt needs. */
 export interface MeasuredImage extends ImageGeometry {
-  /** Tokens the image takes in a prompt, as many as it has features. */
+  /** Number of prompt tokens of the image, equal to its number of features. */
   tokens: number;
-  /** sha256 of the encoded image (PNG), hex. */
+  /** Hex sha256 of the encoded image (PNG). */
   sha256: string;
-  /** Unique among processed images: its hash, and how it was prepared where there are two ways. */
+  /** Unique among processed images: its hash, plus the kind of preparation if there are two. */
   key: string;
-  /** Pixels as encoded, before resizing. */
+  /** Encoded size in pixels, before resizing. */
   width: number;
   height: number;
-  /** The same image as a prompt of several shows it, where that differs. */
+  /** The same image in a prompt with several images, if that differs. */
   amongOthers?: MeasuredImage;
 }
 
-/** An image as the model takes it. Shared between callers: read only. */
+/** A processed image. Shared between callers: read-only. */
 export interface ProcessedImage extends MeasuredImage, ImageInput {
   amongOthers?: ProcessedImage;
 }
 
 export interface ImageProcessorOptions {
-  /** Memory for images that were processed before. Default 256 MiB. */
+  /** Cache size for processed images. Default 256 MiB. */
   cacheBytes?: number;
 }
 
 const DEFAULT_CACHE_BYTES = 256 * 2 ** 20;
 const KNOWN_SIZES = 100_000;
 
-/** The images of a prompt in the form in which it shows them: some models show one alone otherwise than several. */
+/** The images of a prompt in the required form: some models process a single image differently from several. */
 export function asShownTogether<I extends MeasuredImage & { amongOthers?: I }>(images: readonly I[]): I[] {
   return images.length === 1 ? [...images] : images.map((image) => image.amongOthers ?? image);
 }
@@ -43,7 +43,7 @@ function patchBytes({ patches, amongOthers }: ProcessedImage): number {
   return patches.byteLength + (amongOthers?.patches.byteLength ?? 0);
 }
 
-/** Makes of encoded images what a model takes. */
+/** Converts encoded images to model inputs. */
 export class ImageProcessor {
   private readonly cache: LRUCache<string, ProcessedImage>;
   private readonly inFlight = new Map<string, Promise<ProcessedImage>>();
@@ -59,7 +59,7 @@ export class ImageProcessor {
 
   /**
    * Decodes, resizes, normalizes and cuts an image; the same bytes are processed once.
-   * @throws ModelError `bad-input` for what is no image, or has a size that the model cannot take.
+   * @throws ModelError `bad-input` for an invalid image, or a size that the model does not support.
    */
   async process(png: Uint8Array): Promise<ProcessedImage> {
     const sha256 = createHash('sha256').update(png).digest('hex');
@@ -71,8 +71,8 @@ export class ImageProcessor {
   }
 
   /**
-   * What `process` would say of an image, without its patches: only its header is read.
-   * @throws ModelError `bad-input` for what is no image, or has a size that the model cannot take.
+   * The result of `process` without patches; reads only the image's header.
+   * @throws ModelError `bad-input` for an invalid image, or a size that the model does not support.
    */
   async measure(png: Uint8Array): Promise<MeasuredImage> {
     const sha256 = createHash('sha256').update(png).digest('hex');
@@ -87,25 +87,25 @@ export class ImageProcessor {
     };
   }
 
-  /** An image that was processed before, by the hash of its bytes, while it is in memory. */
+  /** A cached image by the hash of its bytes; undefined if it is not in memory. */
   known(sha256: string): ProcessedImage | undefined {
     return this.cache.get(sha256);
   }
 
-  /** The key of an image in a prompt that shows so many. */
+  /** The key of an image in a prompt with this many images. */
   keyOf(sha256: string, images: number): string {
     return images === 1 || this.preparation.amongOthers === undefined ? sha256 : `${sha256}/among-others`;
   }
 
-  /** Tokens an image of so many pixels takes in a prompt that shows no other. */
+  /** Number of tokens of an image of this size as the only image of a prompt. */
   tokensOf(size: Size): number {
     checkSize(size);
     return this.model.imageTokens(this.preparation.geometryOf(size));
   }
 
   /**
-   * Pixels of an image of this size as the model sees it in a prompt that shows no other.
-   * @throws ModelError `bad-input` for a size that the model cannot take.
+   * Size in pixels of such an image as the model sees it, as the only image of a prompt.
+   * @throws ModelError `bad-input` for a size that the model does not support.
    */
   shownSize(size: Size): Size {
     checkSize(size);

@@ -6,7 +6,7 @@ import type { ImagePreparation } from './preparation';
 import { BICUBIC, resize, type RgbImage } from './resample';
 import { smartResize, type Size } from './smart-resize';
 
-/** What the image processor of the Qwen-VL families does. */
+/** Options of the image processor of the Qwen-VL families. */
 export interface QwenVlImageConfig extends Normalization {
   /** Pixels per patch and axis. */
   patchSize: number;
@@ -19,8 +19,8 @@ export interface QwenVlImageConfig extends Normalization {
 }
 
 /**
- * @param source where the configuration stands, for messages.
- * @throws ModelError `bad-config`, or `unsupported` for an option this lib does not have.
+ * @param source where the configuration comes from, for messages.
+ * @throws ModelError `bad-config`, or `unsupported` for an option that this lib does not support.
  */
 export function parseQwenVlImages(json: Record<string, unknown>, source: string): QwenVlImageConfig {
   const options = new ImageOptions(json, source);
@@ -44,7 +44,7 @@ export function parseQwenVlImages(json: Record<string, unknown>, source: string)
   return config;
 }
 
-/** Images of whatever size, resized to multiples of patchSize · mergeSize, as the Qwen2-VL processor does. */
+/** Images of any size, resized to multiples of patchSize · mergeSize like the Qwen2-VL processor. */
 export class QwenVlImages implements ImagePreparation {
   constructor(readonly config: QwenVlImageConfig) {}
 

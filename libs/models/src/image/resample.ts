@@ -5,15 +5,15 @@ export interface RgbImage extends Size {
   data: Uint8Array;
 }
 
-/** A filter that images are resized with. */
+/** A resize filter. */
 export interface Filter {
-  /** pixels that count on each side, where the image is not shrunk */
+  /** radius in pixels without downscaling */
   support: number;
   /** weight of a pixel at this distance, which may be negative */
   kernel: (distance: number) => number;
 }
 
-/** Filters by the number that Pillow, and `resample` in preprocessor_config.json, give them. */
+/** Filters by their numbers in Pillow and in `resample` of preprocessor_config.json. */
 export const filters: Readonly<Record<number, Filter>> = {
   1: { support: 3, kernel: lanczos },
   2: { support: 1, kernel: triangle },
@@ -23,8 +23,9 @@ export const filters: Readonly<Record<number, Filter>> = {
 export const [LANCZOS, BILINEAR, BICUBIC] = [1, 2, 3];
 
 /**
- * Resizes as Pillow does (filters widened when shrinking), bit for bit: first along the rows, then along the columns, in
- * 22-bit fixed point, rounded and clamped to 8 bits after each (Pillow, src/libImaging/Resample.c). Models were trained on
+ * Resizes exactly as Pillow does (filters widened for downscaling): first along the rows, then along the columns, in
+ * 22-bit fixed point, rounded and clamped to 8 bits after each (Pillow, src/libImaging/Resample.c). Models were
+ * trained on
  * images resized this way; other libraries differ by several levels.
  *
  * @param resample which of {@link filters}.
@@ -39,7 +40,7 @@ const PRECISION_BITS = 22;
 const HALF = 2 ** (PRECISION_BITS - 1);
 const CHANNELS = 3;
 
-/** Which source pixels make one target pixel: `count` from `first` on, with fixed-point weights. */
+/** The source pixels of a target pixel: `count` from `first` on, with fixed-point weights. */
 interface Tap {
   first: number;
   weights: Int32Array;

@@ -14,7 +14,7 @@ const tiles = { size: { longest_edge: 728 }, max_image_size: { longest_edge: 364
 const pinpoints = { size: { height: 336, width: 336 }, image_grid_pinpoints: [[672, 672]] };
 
 test.each<[string, Record<string, unknown>, [number, number], [number, number]]>([
-  // smart_resize of transformers: multiples of 28 within a number of pixels
+  // smart_resize of transformers: multiples of 28 within the pixel limits
   ['qwen2_vl', {}, [1280, 800], [1260, 784]],
   ['qwen2_vl', { max_pixels: 28 * 28 * 100 }, [1280, 800], [336, 196]],
   ['llava', { size: { height: 336, width: 336 }, do_center_crop: false }, [1280, 800], [336, 336]],

@@ -1,8 +1,8 @@
 import { ModelError } from '../errors';
 
-/** What the size of a resized image obeys. */
+/** Constraints on the size of a resized image. */
 export interface ResizeLimits {
-  /** Both edges become multiples of it: patch size × merge size. */
+  /** Both edges become multiples of this: patch size × merge size. */
   factor: number;
   minPixels: number;
   maxPixels: number;
@@ -17,8 +17,8 @@ const MAX_ASPECT_RATIO = 200;
 const MIN_EDGE = 2;
 
 /**
- * Size at which an image is shown to the model: edges rounded to multiples of the factor (half to even, as Python
- * rounds), shrunk or enlarged into the pixel limits with the aspect ratio kept (`smart_resize` of transformers).
+ * Size at which the model sees an image: edges rounded to multiples of the factor (half to even, as in Python),
+ * scaled into the pixel limits with the aspect ratio kept (`smart_resize` of transformers).
  *
  * @throws ModelError `bad-input` for an edge below 2 pixels or an aspect ratio above 200.
  */

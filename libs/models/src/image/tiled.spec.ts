@@ -1,7 +1,7 @@
 import type { ImageGeometry } from '../families/base';
 import { parseTiledImages, TiledImages } from './tiled';
 
-/** A model of 16-pixel patches, of which 4 × 4 become a token. */
+/** A model with 16-pixel patches, of which 4 × 4 form a token. */
 const model = {
   shape: { modelType: 'idefics3', patchSize: 16 },
   imageTokens: ({ grid }: ImageGeometry) => (grid[0] * grid[1] * grid[2]) / 16,
@@ -14,7 +14,7 @@ function tiled(json: object): TiledImages {
 const smolVlm = { size: { longest_edge: 2048 }, max_image_size: { longest_edge: 512 } };
 
 test.each([
-  // width, height → rows and columns of tiles, as transformers has it with 512-pixel tiles and a longest edge of 2048
+  // width, height → rows and columns of tiles, as in transformers with 512-pixel tiles and a longest edge of 2048
   [1080, 2400, [4, 2]],
   [1280, 800, [3, 4]],
   [500, 500, [4, 4]],

@@ -7,15 +7,15 @@ import type { ImageModel, ImagePreparation } from './preparation';
 import { LANCZOS, resize, type RgbImage } from './resample';
 import type { Size } from './smart-resize';
 
-/** What the image processors of Idefics3 and SmolVLM do. */
+/** Options of the image processors of Idefics3 and SmolVLM. */
 export interface TiledImageConfig extends Normalization {
   /** Pixels per patch and axis. */
   patchSize: number;
-  /** `size.longest_edge`: what the longer edge of every image becomes first. */
+  /** `size.longest_edge`: the longer edge of every image after the first resize. */
   longestEdge: number;
-  /** `max_image_size.longest_edge`: pixels of a tile, and of the overview, along both axes. */
+  /** `max_image_size.longest_edge`: size of a tile, and of the overview, along both axes in pixels. */
   tileSize: number;
-  /** `do_image_splitting`: whether an image larger than a tile is cut; otherwise it is an overview alone. */
+  /** `do_image_splitting`: whether to cut an image larger than a tile; otherwise it consists of the overview only. */
   splits: boolean;
   /** Filter of {@link resize}. */
   resample: number;
@@ -23,12 +23,12 @@ export interface TiledImageConfig extends Normalization {
 
 const HALF = [0.5, 0.5, 0.5];
 
-/** Nothing is resized to more than this. */
+/** Maximum edge of a resized image. */
 const LARGEST_EDGE = 4096;
 
 /**
- * @param source where the configuration stands, for messages.
- * @throws ModelError `bad-config`, or `unsupported` for an option this lib does not have.
+ * @param source where the configuration comes from, for messages.
+ * @throws ModelError `bad-config`, or `unsupported` for an option that this lib does not support.
  */
 export function parseTiledImages(
   json: Record<string, unknown>,
@@ -54,8 +54,8 @@ export function parseTiledImages(
 }
 
 /**
- * Images cut into square tiles of one size, and an overview of the same size behind them. An image is enlarged or shrunk three
- * times, in 8 bits each: to the longest edge, to whole tiles, and that once more to the overview.
+ * Images cut into square tiles of one size, followed by an overview of the same size. An image is resized three
+ * times, in 8 bits each: to the longest edge, to whole tiles, and from there to the overview.
  */
 export class TiledImages implements ImagePreparation {
   constructor(readonly config: TiledImageConfig) {}
@@ -99,7 +99,7 @@ export class TiledImages implements ImagePreparation {
     return { ...this.config, mergeSize: 1 };
   }
 
-  /** The longer edge as configured; the shorter one in proportion, rounded down to an even number that is not smaller. */
+  /** The longer edge as configured; the shorter one in proportion, truncated, then rounded up to an even number. */
   private firstSize({ width, height }: Size): Size {
     if (Math.min(width, height) < 1) {
       throw new ModelError('bad-input', `the image is ${width}×${height} pixels; expected at least 1×1`);
@@ -114,7 +114,7 @@ export class TiledImages implements ImagePreparation {
     return within(scaled, LARGEST_EDGE);
   }
 
-  /** Rows and columns of tiles that an image of this size is cut into; undefined where it is not cut. */
+  /** Rows and columns of tiles of an image of this size; undefined if it is not cut. */
   private tilesOf({ width, height }: Size): [rows: number, columns: number] | undefined {
     const { tileSize, splits } = this.config;
     if (!splits) return undefined;
@@ -129,7 +129,7 @@ export class TiledImages implements ImagePreparation {
   }
 }
 
-/** A size whose edges are at most so long, in proportion. */
+/** The size scaled down so that no edge exceeds the limit. */
 function within({ width, height }: Size, longest: number): Size {
   const ratio = width / height;
   if (width >= height && width > longest) {

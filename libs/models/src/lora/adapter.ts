@@ -23,11 +23,11 @@ export interface LoadedAdapter {
   plan: LoraPlan;
   /** by PEFT name */
   tensors: Map<string, FloatTensor>;
-  /** `base_model_name_or_path`, where it is set */
+  /** `base_model_name_or_path`, if it is set */
   baseModel: string | null;
 }
 
-/** A model of the hub by its name and commit: the folder of its cache is another one on every machine. */
+/** Names a hub model by its id and commit: the path of its cache folder differs between machines. */
 export function baseModelFields(baseModel: string | null): Record<string, unknown> {
   const hub = baseModel === null ? undefined : hubModelOf(baseModel);
   if (hub === undefined) return { base_model_name_or_path: baseModel };
@@ -96,7 +96,7 @@ function checkTensors(plan: LoraPlan, tensors: ReadonlyMap<string, FloatTensor>,
   }
 }
 
-/** PEFT settings that change what an adapter computes and that this lib does not have: anything but these values. */
+/** PEFT settings that affect an adapter's computation and that this lib supports only with these values. */
 const neutral: Record<string, (value: unknown) => boolean> = {
   bias: (value) => value === 'none',
   fan_in_fan_out: (value) => value === false,
@@ -114,7 +114,7 @@ const neutral: Record<string, (value: unknown) => boolean> = {
   use_bdlora: isEmpty,
 };
 
-/** Some ways to start an adapter take a part out of the weights it is added to. */
+/** Some initializations of an adapter modify the base weights. */
 function leavesBaseWeights(value: unknown): boolean {
   return typeof value === 'boolean' || ['gaussian', 'eva', 'orthogonal', 'mica'].includes(value as string);
 }
@@ -153,8 +153,8 @@ function numbersOf(reader: ConfigReader, key: string): Record<string, number> {
 }
 
 /**
- * The layers that an adapter's tensors belong to. Weights that PEFT targets as such are told by `target_parameters`, because
- * the names of their tensors do not say which weight of a module they belong to.
+ * The layers to which an adapter's tensors belong. Parameters that PEFT targets directly are listed in
+ * `target_parameters`, because the names of their tensors do not identify a weight of a module.
  */
 function adaptedLayers(reader: ConfigReader, names: Iterable<string>, family: Family): string[] {
   const layers = new Set<string>();
@@ -173,7 +173,10 @@ function adaptedLayers(reader: ConfigReader, names: Iterable<string>, family: Fa
   return [...layers];
 }
 
-/** Names that the carrier of a weight's matrices may have: of a router its own, of experts their module's, wrapped or not. */
+/**
+ * Possible names of the module that holds a weight's matrices: for a router its own name, for experts their module's,
+ * wrapped or not.
+ */
 function keysWithin({ name, stack }: LinearSpec): string[] {
   if (stack === undefined) return [name];
   const module = name.slice(0, name.lastIndexOf('.'));
@@ -183,8 +186,8 @@ function keysWithin({ name, stack }: LinearSpec): string[] {
 const loraTensor = /^(base_model\.model\.)(.+)(\.lora_[AB]\.weight)$/;
 
 /**
- * The tensors under the names that modules have today. Adapters of before transformers 4.52, and of before 5, name the modules of
- * their time; the names of checkpoints have changed in the same way.
+ * Renames the tensors to current module names. Adapters from before transformers 4.52, and from before 5, use the
+ * module names of their time; checkpoint names have changed in the same way.
  */
 function withPresentNames(
   tensors: ReadonlyMap<string, FloatTensor>,
@@ -214,9 +217,10 @@ function withPresentNames(
 }
 
 /**
- * Reads a PEFT adapter folder for a model. Which layers it adapts is taken from its tensors, and of weights that PEFT targets
- * as such from `target_parameters`.
- * @throws ModelError when it is not a LoRA adapter, uses something unsupported, or does not fit the model.
+ * Reads a PEFT adapter folder for a model. Its tensors determine which layers it adapts, and `target_parameters` the
+ * directly
+ * targeted parameters.
+ * @throws ModelError if it is not a LoRA adapter, uses an unsupported feature, or does not fit the model.
  */
 export async function loadAdapter(dir: string, family: Family): Promise<LoadedAdapter> {
   const file = join(dir, configFile);

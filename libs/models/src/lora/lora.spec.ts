@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-/** Last parts of the names of what is adapted. */
+/** The last parts of the names of adapted layers. */
 function adapted(config: Partial<LoraConfig>): string[] {
   const { modules } = planLora(family, { ...base, ...config });
   return [...new Set(modules.map(({ name }) => name.split('.').slice(-1)[0]))].toSorted();

@@ -3,15 +3,15 @@ import type { FloatTensor } from '../weights/safetensors';
 import type { LoadedAdapter } from './adapter';
 import { loraName, weightName, type LoraModule } from './plan';
 
-/** One layer's place in the matrices of its stack; a layer that is not stacked has a stack of its own. */
+/** One layer's place in the matrices of its stack; a single layer is a stack of one. */
 interface StackPlace {
   layer: number;
   layers: number;
 }
 
 /**
- * W + scale · BA for a weight [out, in], A [rank, in], B [out, rank] (LoRA, arXiv:2106.09685, section 4.1); changes `weight`.
- * Matrices of a stack lie together as `loraParameters` says.
+ * W + scale · BA for a weight [out, in], A [rank, in], B [out, rank] (LoRA, arXiv:2106.09685, section 4.1); modifies
+ * `weight`. Matrices of a stack are laid out as in `loraParameters`.
  */
 function addProduct(
   weight: Float32Array,
@@ -48,7 +48,7 @@ function addAdapter(
   }
 }
 
-/** All weights of a model in float32 with an adapter merged into the layers it adapts. */
+/** All weights of a model in float32, with an adapter merged into the layers that it adapts. */
 export async function mergeAdapter(
   { family, weights }: Pick<ModelFolder, 'family' | 'weights'>,
   { plan, tensors }: LoadedAdapter,

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-/** How modules were called: what stood in the place of the beginning of today's path. */
+/** Former module names: the prefix that stood in place of today's. */
 type Names = [today: string, then: string][];
 
 const qwen: Record<string, Names> = {
@@ -43,14 +43,14 @@ const times: [string, Record<string, Names>][] = [
     (name): [string, Record<string, Names>] => [name, llava],
   ),
 ];
-/** The adapters of some fixtures have no layer of the vision tower, whose names alone changed with transformers 5. */
+/** The adapters of some fixtures have no layer of the vision tower, which is all that transformers 5 renamed. */
 const cases = times.flatMap(([name, forms]) =>
   Object.entries(forms)
     .filter(([time]) => time !== 'before transformers 5' || name.endsWith('-b'))
     .map(([time, names]): [string, string, Names] => [name, time, names]),
 );
 
-/** Copies the adapter of a fixture with its tensors under other names; how many have another. */
+/** Copies the adapter of a fixture under other tensor names; returns how many changed. */
 async function rename(name: string, names: Names): Promise<number> {
   cpSync(join(fixtures, name, 'adapter'), dir, { recursive: true });
   const file = join(dir, 'adapter_model.safetensors');

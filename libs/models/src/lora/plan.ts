@@ -3,33 +3,36 @@ import type { Family, LinearSpec } from '../families/base';
 import { namesInFiles } from '../families/common/names-in-files';
 import { filtersOf, isPattern, layerFilter, type LoraTargets } from './targets';
 
-/** How an adapter is made: y = xWᵀ + b + scale · (xAᵀ)Bᵀ (LoRA, arXiv:2106.09685, section 4.1). */
+/** Configuration of an adapter: y = xWᵀ + b + scale · (xAᵀ)Bᵀ (LoRA, arXiv:2106.09685, section 4.1). */
 export interface LoraConfig {
   rank: number;
   /** the scale is alpha / rank */
   alpha: number;
   /**
-   * which layers it is added to: `all-linear`, `attention`, `mlp`, `experts`, `router`, several of them joined by `+`; a regular
-   * expression for whole paths; or a list of names, each the path of a layer or the end of paths
+   * layers to adapt: `all-linear`, `attention`, `mlp`, `experts`, `router`, several of them joined by `+`; a regular
+   * expression for whole paths; or a list of names, each the path of a layer or a suffix of paths
    */
   targets: LoraTargets;
   /** share of each layer's input that is dropped in training (0 to 1), see `dropOut`; not for routers and experts */
   dropout: number;
-  /** whether the named groups include the vision tower; names and patterns reach it without this */
+  /** whether the named groups include the vision tower; names and patterns always do */
   vision?: boolean;
   /** the scale is alpha / √rank (rsLoRA, arXiv:2312.03732) */
   rslora?: boolean;
-  /** other ranks and alphas for layers whose path ends with a regular expression, as PEFT's `rank_pattern` and `alpha_pattern` */
+  /**
+   * other ranks and alphas for layers whose path ends with a regular expression, as PEFT's `rank_pattern` and
+   * `alpha_pattern`
+   */
   rankPattern?: Readonly<Record<string, number>>;
   alphaPattern?: Readonly<Record<string, number>>;
 }
 
 /** One adapted layer, or stack of layers. */
 export interface LoraModule extends LinearSpec {
-  /** PEFT's name of what carries the matrices */
+  /** PEFT's name of the module that holds the matrices */
   key: string;
   rank: number;
-  /** what the product of the matrices is multiplied by */
+  /** factor on the product of the matrices */
   scale: number;
 }
 
@@ -44,9 +47,9 @@ export interface LoraParameter {
 export interface LoraPlan {
   config: LoraConfig;
   modules: LoraModule[];
-  /** what PEFT is to match: short names where that reaches these modules and no others, else full paths */
+  /** PEFT's targets: short names if they match exactly these modules, else full paths */
   targetModules: string[];
-  /** weights that are no modules of their own to PEFT: routers and stacks of experts */
+  /** weights without a PEFT module: routers and stacks of experts */
   targetParameters: string[];
 }
 
@@ -64,7 +67,7 @@ function checkConfig({ rank, alpha, dropout, rankPattern = {}, alphaPattern = {}
   }
 }
 
-/** PEFT adapts weights as such by a sum of weights, which no input can be dropped from. */
+/** PEFT adapts such parameters by adding to the weight, which leaves no input to drop out. */
 function checkDropout({ dropout }: LoraConfig, modules: readonly LinearSpec[]): void {
   const without = modules.find(isTargetedByWeight);
   if (dropout === 0 || without === undefined) return;
@@ -78,7 +81,7 @@ function lastPart(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
 }
 
-/** Whether PEFT reaches a layer by its weight, not by a module that is a linear layer. */
+/** Whether PEFT targets a layer by its weight instead of by a linear module. */
 export function isTargetedByWeight({ group }: LinearSpec): boolean {
   return group === 'router' || group === 'experts';
 }
@@ -88,7 +91,10 @@ export function weightName({ name, stack }: LinearSpec): string {
   return stack === undefined ? `${name}.weight` : name;
 }
 
-/** PEFT also matches modules that are no linear layers, such as the vision tower's convolution: there only full paths are safe. */
+/**
+ * PEFT also matches modules other than linear layers, such as the vision tower's convolution: in that case only full
+ * paths are safe.
+ */
 function targetModulesOf(modules: LinearSpec[], linears: LinearSpec[]): string[] {
   const short = new Set(modules.map(({ name }) => lastPart(name)));
   const reached = linears.filter(({ name }) => short.has(lastPart(name)));
@@ -96,7 +102,7 @@ function targetModulesOf(modules: LinearSpec[], linears: LinearSpec[]): string[]
   return (exact ? [...short] : modules.map(({ name }) => name)).toSorted();
 }
 
-/** Paths from `.mlp` on where all layers with such a weight take part, else full paths. */
+/** Paths from `.mlp` on if all layers with such a weight are adapted, else full paths. */
 function targetParametersOf(modules: LinearSpec[], linears: LinearSpec[]): string[] {
   const ending = (linear: LinearSpec): string =>
     /mlp\..+$/.exec(weightName(linear))?.[0] ?? weightName(linear);
@@ -106,8 +112,8 @@ function targetParametersOf(modules: LinearSpec[], linears: LinearSpec[]): strin
 }
 
 /**
- * PEFT's names of what carries the matrices. It wraps a module once for each targeted weight in it, in the module's order, and
- * the last wrapper keeps the module's name.
+ * PEFT's names of the modules that hold the matrices. It wraps a module once for each targeted weight in it, in the
+ * module's order, and the last wrapper keeps the module's name.
  */
 function keysOf(modules: LinearSpec[]): Map<LinearSpec, string> {
   const holder = ({ name, stack }: LinearSpec): string =>
@@ -121,8 +127,8 @@ function keysOf(modules: LinearSpec[]): Map<LinearSpec, string> {
 }
 
 /**
- * What a pattern says of a layer: PEFT takes the first key that the layer's path ends with.
- * @param names of the layer: an adapter's patterns were written for those of its time.
+ * The value of a pattern for a layer: PEFT uses the first key that matches the end of the layer's path.
+ * @param names of the layer: an adapter's patterns were written for the names of its time.
  */
 function byPattern(
   patterns: Readonly<Record<string, number>> = {},
@@ -155,12 +161,12 @@ function unknownTarget(target: string, family: string, linears: LinearSpec[]): M
   );
 }
 
-/** What a plan needs to know of a family. */
+/** The properties of a family that a plan needs. */
 type LoraFamily = Pick<Family, 'name' | 'linears'> & Partial<Pick<Family, 'checkpointName'>>;
 
 /**
- * Finds the layers a LoRA configuration names.
- * @throws ModelError when nothing matches a name; the message lists what can be named.
+ * Finds the layers that a LoRA configuration targets.
+ * @throws ModelError if nothing matches a name; the message lists the possible names.
  */
 export function planLora(family: LoraFamily, config: LoraConfig): LoraPlan {
   checkConfig(config);
@@ -194,8 +200,8 @@ export function loraName(key: string, side: 'A' | 'B'): string {
 }
 
 /**
- * The matrices of an adapter: A [rank, in] and B [out, rank] of every layer. Those of a stack are one: A [layers · rank, in]
- * below each other, B [out, rank · layers] with the layers next to each other for every rank.
+ * The matrices of an adapter: A [rank, in] and B [out, rank] of every layer. Those of a stack are combined: A [layers
+ * · rank, in] stacked by layer, B [out, rank · layers] with the layers adjacent for every rank.
  */
 export function loraParameters(plan: LoraPlan): LoraParameter[] {
   return plan.modules.flatMap(({ key, rank, stack, inFeatures, outFeatures }): LoraParameter[] => {

@@ -125,7 +125,7 @@ test('the scale is alpha / rank, or alpha / √rank, with ranks and alphas of th
     [16, 0.125],
     [4, 0.75],
   ]);
-  // PEFT knows routers and experts by their weights.
+  // PEFT addresses routers and experts by their weights.
   const byWeight = { 'mlp.gate': 5, 'mlp.gate.weight': 12, 'experts.down_proj': 20 };
   expect(scales({ targets: 'router+experts', alphaPattern: byWeight }).map(([, scale]) => scale)).toEqual([
     3, 2, 5,

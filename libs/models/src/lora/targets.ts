@@ -2,8 +2,8 @@ import { ModelError } from '../errors';
 import type { LinearSpec } from '../families/base';
 
 /**
- * Groups of layers that can be named, also several joined by `+`. As for PEFT, routers and stacks of experts are not among all
- * linear layers.
+ * Named groups of layers, which can be joined by `+`. As in PEFT, `all-linear` excludes routers and stacks of
+ * experts.
  */
 const groups: Readonly<Record<string, (linear: LinearSpec) => boolean>> = {
   'all-linear': ({ group }) => group !== 'router' && group !== 'experts',
@@ -13,12 +13,12 @@ const groups: Readonly<Record<string, (linear: LinearSpec) => boolean>> = {
   router: ({ group }) => group === 'router',
 };
 
-/** Whether a target is a regular expression: a path of more than one part has a dot or a wildcard for it. */
+/** Whether a target is a regular expression: a path with several parts would need a dot or a wildcard. */
 export function isPattern(target: string): boolean {
   return /[.*?()[\]|^$\\{}]/.test(target);
 }
 
-/** Whether a whole path matches a regular expression as Python writes it. */
+/** Matches whole paths against a regular expression in Python syntax. */
 export function layerFilter(pattern: string): (name: string) => boolean {
   let compiled: RegExp;
   try {
@@ -36,15 +36,15 @@ export type LoraTargets = string | readonly string[];
 /** Whether a layer is among the targets. */
 export type LayerFilter = (linear: LinearSpec) => boolean;
 
-/** The layers whose path, or whose weight's, is a name or ends with it, as PEFT matches names. */
+/** Layers whose path, or whose weight's path, equals a name or ends with it, as PEFT matches names. */
 function named(target: string): LayerFilter {
   return ({ name }) =>
     [name, `${name}.weight`].some((path) => path === target || path.endsWith(`.${target}`));
 }
 
 /**
- * What each of the targets reaches; a text is groups joined by `+`, else a regular expression for whole paths. Names and
- * patterns reach the vision tower always, groups only with `vision`.
+ * The layers that each target matches; a string is groups joined by `+`, else a regular expression for whole paths.
+ * Names and patterns always include the vision tower, groups only with `vision`.
  */
 export function filtersOf(targets: LoraTargets, vision: boolean): [target: string, reaches: LayerFilter][] {
   if (typeof targets !== 'string') return targets.map((target) => [target, named(target)]);

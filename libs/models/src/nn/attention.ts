@@ -12,8 +12,8 @@ export interface HeadCounts {
 }
 
 /**
- * Causal mask to add to scores, [1, 1, G·T, T] for G query heads per key head and T = `length` tokens. Right-padded rows need no
- * other mask: what is padding comes after everything that is read.
+ * Additive causal mask, [1, 1, G·T, T] for G query heads per key head and T = `length` tokens. Right-padded rows need
+ * no other mask, because padding comes after all tokens that are used.
  */
 export function causalBias(graph: Graph, groups: number, length: Dim = 'T'): Value {
   return graph.scope('causal_bias', () => {
@@ -26,8 +26,9 @@ export function causalBias(graph: Graph, groups: number, length: Dim = 'T'): Val
 }
 
 /**
- * Attention with grouped heads; the query heads of a group become rows of one matrix product, so keys and values are not
- * repeated. q [B, T, heads · d], k and v [B, S, kvHeads · d], bias that broadcasts to the scores [B, kvHeads, G·T, S], such as
+ * Grouped-query attention; the query heads of a group become rows of one matrix product, so keys and values are not
+ * repeated. q [B, T, heads · d], k and v [B, S, kvHeads · d], bias broadcastable to the scores [B, kvHeads, G·T, S],
+ * such as
  * that of {@link causalBias} → [B, T, heads · d].
  * @param bias `causal blocks`: causal attention in blocks of queries
  */
@@ -55,7 +56,7 @@ export function groupedAttention(
   return back(ops.reshape(context, [B, kvHeads, groups, T, headDim]));
 }
 
-/** Keys and values that are in a cache, and which of its C positions hold a token. */
+/** Cached keys and values, and the mask of the C positions that hold a token. */
 export interface PastTokens {
   /** [B, kvHeads, C, d] */
   keys: Value;
@@ -65,14 +66,14 @@ export interface PastTokens {
 }
 
 /**
- * Attention of one new token per row over the tokens in a cache and itself. The new key and value need not be in the cache:
- * nothing is copied. q [B, 1, heads · d], k and v [B, 1, kvHeads · d] → [B, 1, heads · d].
+ * Attention of one new token per row over the cached tokens and itself. The new key and value need not be in the
+ * cache, so nothing is copied. q [B, 1, heads · d], k and v [B, 1, kvHeads · d] → [B, 1, heads · d].
  */
 export function cachedAttention(q: Value, k: Value, v: Value, past: PastTokens, counts: HeadCounts): Value {
   const { heads, kvHeads, headDim } = counts;
   const [B] = q.shape;
   const capacity = past.keys.shape[2];
-  // A product that scales its result takes a slower way than one that does not.
+  // A product without a scale on its result uses a faster kernel.
   const queries = ops.mul(ops.reshape(q, [B, kvHeads, heads / kvHeads, headDim]), headDim ** -0.5);
   const [key, value] = [k, v].map((x) => ops.reshape(x, [B, kvHeads, 1, headDim]));
   const pastScores = ops.add(ops.matmul(queries, past.keys, { transB: true }), past.bias);
@@ -85,7 +86,7 @@ export function cachedAttention(q: Value, k: Value, v: Value, past: PastTokens, 
 }
 
 /**
- * Attention of T new tokens per row over the tokens in a cache and those of the new ones that do not come later. q [B, T, heads · d],
+ * Causal attention of T new tokens per row over the cached tokens and the new ones. q [B, T, heads · d],
  * k and v [B, T, kvHeads · d] → [B, T, heads · d].
  * @param bias that of {@link causalBias}, among the new tokens
  */
@@ -113,11 +114,11 @@ export function continuedAttention(
   return ops.reshape(ops.transpose(split, [0, 3, 1, 2, 4]), [B, T, heads * headDim]);
 }
 
-/** Windows of up to so many patches are never cut into blocks. */
+/** Windows of up to this many patches are never computed in blocks. */
 const SHORT = 512;
 
 /**
- * Attention of every patch to every other, as in vision towers: q, k and v [N, h, P, d] → [N, h, P, d].
+ * Full attention among patches, as in vision towers: q, k and v [N, h, P, d] → [N, h, P, d].
  * @param bias added to the scores, [N, 1, 1, P]
  */
 export function attendAll(

@@ -1,24 +1,24 @@
 import { ops, vectorJacobianProducts, type Graph, type Rule, type Value } from '@ui-rl/graph';
 
-/** Queries of a block: large enough for fast products, small enough that its scores fit into memory. */
+/** Queries per block: large enough for fast products, small enough for its scores to fit into memory. */
 const BLOCK = 128;
 const excluded = -1e9;
 
 export interface BlockAttentionOptions {
-  /** whether query t sees keys 0 … t only; then there are as many keys as queries */
+  /** whether query t sees only keys 0 … t; there are then as many keys as queries */
   causal: boolean;
-  /** added to the scores, [B, 1, 1, S]; no gradient flows to it */
+  /** added to the scores, [B, 1, 1, S]; not differentiated */
   bias?: Value;
   /** factor of the scores */
   scale: number;
 }
 
-/** Dimensions that differ from block to block. */
+/** Dimensions that vary between blocks. */
 const ROWS = 'block.rows';
 const KEYS = 'block.keys';
 const BLOCKS = 'block.count';
 
-/** What one turn of the loop works on. */
+/** The operands of one loop iteration. */
 interface Block {
   /** [B, K, G, rows, d] */
   queries: Value;
@@ -30,8 +30,9 @@ interface Block {
 }
 
 /**
- * softmax(scale · q·kᵀ + bias)·v without ever holding all scores: queries pass in blocks, and the derivative computes each
- * block's scores again (arXiv:2112.05682, sections 2 and 3). Memory grows with T instead of T².
+ * softmax(scale · q·kᵀ + bias)·v without holding all scores at once: queries are processed in blocks, and the
+ * backward pass
+ * recomputes each block's scores (arXiv:2112.05682, sections 2 and 3). Memory grows with T instead of T².
  * @param q [B, K, G, T, d]: G query heads for each of K key heads
  * @param k [B, K, S, d]
  * @param v [B, K, S, d]
@@ -55,7 +56,7 @@ export function blockAttention(q: Value, k: Value, v: Value, options: BlockAtten
       const { context } = attend(body, index, [q, k, v], options);
       return { carried: [], collected: [ops.padEnd(context, 3, BLOCK)] };
     });
-    // A copy of the graph keeps the order of captures, so that the operands are found by their indices there, too.
+    // A copy of the graph keeps the order of captures, so operands are identified by index.
     const { captures } = collected[0].producer!.body!;
     operandIndices = [q, k, v, options.bias].flatMap((operand) =>
       operand === undefined ? [] : [captures.indexOf(operand)],
@@ -64,7 +65,7 @@ export function blockAttention(q: Value, k: Value, v: Value, options: BlockAtten
   });
 }
 
-/** Attention of one block of queries, in the body of a loop. */
+/** Attention of one block of queries, inside the loop body. */
 function attend(
   body: Graph,
   index: Value,
@@ -86,7 +87,7 @@ function attend(
   return { queries, keys, values, context };
 }
 
-/** [G·rows, keys]: a large negative number where a key comes after the query. */
+/** [G·rows, keys]: a large negative number where the key comes after the query. */
 function laterKeys(body: Graph, start: Value, groups: number): Value {
   const positions = ops.unsqueeze(ops.add(ops.range(body, ROWS), start), [1]);
   const later = ops.greater(ops.unsqueeze(ops.range(body, KEYS), [0]), positions);
@@ -102,8 +103,8 @@ function joinBlocks(blocks: Value, T: Value['shape'][number]): Value {
 }
 
 /**
- * Gradients of queries, keys and values, each built when it is first needed.
- * @param grad [n, B, K, G, BLOCK, d] of what the loop collected
+ * Gradients of queries, keys and values, each built on demand.
+ * @param grad [n, B, K, G, BLOCK, d] of the loop's collected output
  */
 function backward(grad: Value, operands: readonly Value[], options: BlockAttentionOptions): (() => Value)[] {
   const { graph } = grad;

@@ -11,7 +11,7 @@ import { predictingNext } from '../families/common/next-tokens';
 
 const goldens = join(__dirname, '../../../../test/golden');
 
-/** What is left of ones [rows, columns] in several layers. */
+/** The result of dropout on ones [rows, columns] in several layers. */
 async function keptOf(
   rows: number,
   columns: number,
@@ -43,7 +43,7 @@ test('the rate is kept as a whole, by row and by column', async () => {
   const byColumn = Array.from({ length: columns }, (_, column) =>
     mean(kept.filter((_value, i) => i % columns === column)),
   );
-  // Six standard deviations of a share that chance alone makes.
+  // Six standard deviations of a random share.
   expect(Math.max(...byRow.map((share) => Math.abs(share - 0.75)))).toBeLessThan(
     6 * Math.sqrt(0.1875 / columns),
   );
@@ -144,7 +144,7 @@ function featureNames({ features }: Family): [input: string, reference: string][
   return features.map(({ name }) => [name, name === 'image_features' ? 'vision_features' : name]);
 }
 
-/** Features of all images below each other, each image padded to the rows it has in the batch. */
+/** The stacked features of all images, each padded to its number of rows in the batch. */
 async function padded(
   reference: WeightStore,
   name: string,

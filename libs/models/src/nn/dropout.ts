@@ -1,13 +1,13 @@
 import { ops, type Dim, type Graph, type Value } from '@ui-rl/graph';
 import { seedFor, uniformGenerator } from '@ui-rl/random';
 
-/** Input of a graph with dropout: int64 [], below {@link DROPOUT_SEEDS}. With equal seeds the same numbers are dropped. */
+/** Input of a graph with dropout: int64 [], below {@link DROPOUT_SEEDS}. Equal seeds drop the same elements. */
 export const DROPOUT_SEED = 'dropout_seed';
 
-/** How many seeds there are: a prime, so that squaring modulo it never ends in a few numbers. */
+/** Number of seeds: a prime, so that repeated squaring modulo it does not collapse to a few values. */
 export const DROPOUT_SEEDS = 2 ** 31 - 1;
 
-/** Rounds of squaring that make neighbouring rows look unrelated. */
+/** Summands of the squaring rounds that decorrelate neighbouring rows. */
 const summands = [0x2545f491, 0x1b873593, 0x27d4eb2f];
 
 function shared(graph: Graph, key: string, build: () => Value): Value {
@@ -40,9 +40,10 @@ function columnNumbers(graph: Graph, layer: string, columns: number): Value {
 }
 
 /**
- * Sets a share `rate` of the elements to 0, others for every layer and every seed; not scaled up. An element stays where the
- * product of two random odd numbers, of its row and of its column, is large enough (modulo 2³², multiplicative hashing: Knuth,
- * The Art of Computer Programming, volume 3, section 6.4). The same elements are dropped whenever the pass is computed again.
+ * Sets a share `rate` of the elements to 0, different ones for every layer and seed, without rescaling. An element is
+ * kept if the product of two random odd numbers, one of its row and one of its column, is large enough (modulo 2³²,
+ * multiplicative hashing: Knuth, The Art of Computer Programming, volume 3, section 6.4). Recomputing the pass drops
+ * the same elements.
  */
 export function dropOut(x: Value, layer: string, rate: number): Value {
   const { graph } = x;

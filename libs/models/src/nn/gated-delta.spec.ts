@@ -4,7 +4,7 @@ import { unitLowerInverse } from './unit-lower-inverse';
 
 const [B, keyHeads, heads, dk, dv] = [2, 2, 4, 6, 5];
 
-/** Numbers of one input, in double precision. */
+/** Values of one input, in double precision. */
 interface Numbers {
   shape: number[];
   data: Float64Array;
@@ -20,7 +20,7 @@ function wave(shape: number[], seed: number, map = (x: number): number => x): Nu
   };
 }
 
-/** Rows of d numbers made as long as `length`. */
+/** Rows of d numbers, normalized to `length`. */
 function scaled({ shape, data }: Numbers, length: number): Numbers {
   const d = shape.at(-1)!;
   const norms = Float64Array.from({ length: data.length / d }, (_, row) =>
@@ -29,7 +29,7 @@ function scaled({ shape, data }: Numbers, length: number): Numbers {
   return { shape, data: data.map((x, i) => (length * x) / norms[Math.floor(i / d)]) };
 }
 
-/** Inputs of T tokens; `same`: all keys are equal and nothing decays, as it is with a screen of one colour. */
+/** Inputs of T tokens; `same`: all keys are equal and nothing decays, as for a screen of one colour. */
 function inputsOf(T: number, same = false): Inputs {
   const key = scaled(wave([B, T, keyHeads, dk], 2), 1);
   return {
@@ -41,7 +41,7 @@ function inputsOf(T: number, same = false): Inputs {
   };
 }
 
-/** Token by token, as the rule says. */
+/** The rule, token by token. */
 function recurrent({ q, k, v, decay, beta }: Inputs): Float64Array {
   const T = v.shape[1];
   const out = new Float64Array(B * T * heads * dv);
@@ -75,7 +75,7 @@ function feedsOf(inputs: Inputs): Record<string, Tensor> {
   );
 }
 
-/** Answers of the chunked form, and the gradients of Σ answers · weights. */
+/** Outputs of the chunked form, and the gradients of Σ outputs · weights. */
 async function chunked(inputs: Inputs, weights: Float64Array): Promise<Record<string, Float32Array>> {
   const graph = new Graph('delta');
   const values = NAMES.map((name) => {
@@ -124,7 +124,7 @@ describe.each([
   test.each(NAMES)('the derivative by %s is that of finite differences', (name) => {
     const step = 1e-5;
     const { data } = inputs[name];
-    // Spread over all tokens and heads, and the last ones.
+    // Spread over all tokens and heads, plus the last ones.
     const places = [...Array.from({ length: 24 }, (_, i) => (i * 61) % data.length), data.length - 1];
     for (const place of places) {
       const [plus, minus] = [step, -step].map((change) => {
@@ -147,7 +147,8 @@ test('the inverse of a unit lower triangular matrix, also where powers of the ma
   const lower = graph.input('lower', 'float32', ['n', size, size]);
   graph.output('inverse', unitLowerInverse(lower, size));
   const session = await Session.create(graph, { threads: 1 });
-  // Ones below the diagonal: the inverse is 1 on the diagonal and -1 below it, powers of the matrix reach 10^18.
+  // Ones below the diagonal: the inverse is 1 on the diagonal and -1 below it, while powers of the matrix reach
+  // 10^18.
   const ones = Float32Array.from({ length: size * size }, (_, at) =>
     Number(at % size < Math.floor(at / size)),
   );

@@ -1,27 +1,31 @@
 import { ops, vectorJacobianProducts, type Graph, type Rule, type Value } from '@ui-rl/graph';
 import { unitLowerInverse } from './unit-lower-inverse';
 
-/** Tokens of a chunk: sequences that are read in chunks have a multiple of so many. */
+/** Tokens per chunk; the length of sequences must be a multiple of it. */
 export const DELTA_CHUNK = 64;
 const excluded = -1e9;
 
-/** What the gated delta rule reads of T tokens; `heads` of the keys divide those of the values, as each serves several of them. */
+/**
+ * Inputs of the gated delta rule for T tokens. The number of key heads divides `heads`, because each serves several
+ * value heads.
+ */
 export interface DeltaInputs {
-  /** [B, T, keyHeads, dk] queries and keys of length 1, the queries multiplied by 1/√dk */
+  /** [B, T, keyHeads, dk] queries and keys of norm 1, the queries multiplied by 1/√dk */
   q: Value;
   k: Value;
   /** [B, T, heads, dv] */
   v: Value;
-  /** [B, T, heads] logarithm of what is left of the state at each token, at most 0 */
+  /** [B, T, heads] logarithm of the state's decay at each token, at most 0 */
   decay: Value;
-  /** [B, T, heads] how much of the state's value under the key is replaced, 0 to 1 */
+  /** [B, T, heads] share of the state's value at the key that is replaced, 0 to 1 */
   beta: Value;
 }
 
 /**
- * The gated delta rule (arXiv:2412.06464, equation 10): with a state S [dk, dv] of each head,
- * S ← exp(decay)·S, S ← S + k·(beta·(v - Sᵀk))ᵀ, output Sᵀq. In chunks of {@link DELTA_CHUNK} tokens (section 3.3): all that
- * stays within a chunk is computed for all chunks at once, and a loop carries the state from one to the next.
+ * The gated delta rule (arXiv:2412.06464, equation 10): with a state S [dk, dv] per head,
+ * S ← exp(decay)·S, S ← S + k·(beta·(v - Sᵀk))ᵀ, output Sᵀq. In chunks of {@link DELTA_CHUNK} tokens (section 3.3):
+ * everything
+ * within a chunk is computed for all chunks at once, and a loop passes the state from one to the next.
  * @returns [B, T, heads, dv]; the state is zero before the first token
  */
 export function chunkedDelta({ q, k, v, decay, beta }: DeltaInputs): Value {
@@ -43,19 +47,19 @@ function inChunks(x: Value): Value {
   return ops.transpose(ops.reshape(x, [B, -1, DELTA_CHUNK, heads, d]), [1, 0, 3, 2, 4]);
 }
 
-/** What the loop reads of each chunk, [n, B, heads, …] each. */
+/** The loop's inputs for each chunk, [n, B, heads, …] each. */
 interface Chunks {
-  /** [.., C, dv] what each token would write into an empty state */
+  /** [.., C, dv] the value that each token would write to an empty state */
   writes: Value;
-  /** [.., C, dk] by what the state before the chunk is read where tokens write */
+  /** [.., C, dk] keys by which the state before the chunk is read for the writes */
   erasers: Value;
-  /** [.., C, dk] by what it is read where they answer */
+  /** [.., C, dk] queries by which it is read for the outputs */
   readers: Value;
-  /** [.., C, dk] under which they write into the state behind the chunk */
+  /** [.., C, dk] keys under which tokens write to the state after the chunk */
   keys: Value;
-  /** [.., C, C] what each token reads of those before it and of itself */
+  /** [.., C, C] weight of each preceding token, and of itself, in a token's output */
   scores: Value;
-  /** [.., 1, 1] what is left of the state */
+  /** [.., 1, 1] decay of the state over the chunk */
   left: Value;
 }
 
@@ -78,7 +82,7 @@ function withinChunks(q: Value, k: Value, v: Value, decay: Value, beta: Value): 
   const upToHere = memoized(graph, 'delta:sum', () => square(graph, (i, j) => Number(j <= i)));
   const laterOnes = memoized(graph, 'delta:later', () => square(graph, (i, j) => (j > i ? excluded : 0)));
   const before = memoized(graph, 'delta:before', () => square(graph, (i, j) => Number(j < i)));
-  // [.., C, 1]: the logarithm of what is left at each token of what was there when the chunk began.
+  // [.., C, 1]: logarithm of the cumulative decay from the start of the chunk to each token.
   const total = ops.matmul(upToHere, decay);
   const asRow = ops.reshape(total, [...total.shape.slice(0, -2), 1, C]);
   const between = ops.exp(ops.add(ops.sub(total, asRow), laterOnes));
@@ -99,12 +103,12 @@ function withinChunks(q: Value, k: Value, v: Value, decay: Value, beta: Value): 
 
 const NAMES = ['writes', 'erasers', 'readers', 'keys', 'scores', 'left'] as const;
 
-/** One chunk in the body of a loop, [B, heads, …]. */
+/** Selects one chunk in the loop body, [B, heads, …]. */
 function pick(x: Value, index: Value): Value {
   return ops.reshape(ops.gather(x, index, 0), x.shape.slice(1));
 }
 
-/** What a chunk answers, [B, heads, C, dv], and the state behind it. */
+/** A chunk's outputs, [B, heads, C, dv], and the state after it. */
 function step(chunk: Chunks, state: Value): { answers: Value; next: Value } {
   const written = ops.sub(chunk.writes, ops.matmul(chunk.erasers, state));
   const answers = ops.add(ops.matmul(chunk.readers, state), ops.matmul(chunk.scores, written));
@@ -122,7 +126,7 @@ function chunkAt(chunks: Chunks, index: Value): Chunks {
   return chunksOf(NAMES.map((name) => pick(chunks[name], index)));
 }
 
-/** Carries the state through the chunks: [n, B, heads, C, dv]. */
+/** Passes the state through the chunks: [n, B, heads, C, dv]. */
 function scan(chunks: Chunks): Value {
   const { graph } = chunks.writes;
   const [n, B, heads, , dv] = chunks.writes.shape;
@@ -145,15 +149,16 @@ function scan(chunks: Chunks): Value {
     const { answers, next } = step(chunkAt(chunks, index), state);
     return { carried: [next], collected: [answers, ops.reshape(state, state.shape)] };
   });
-  // A copy of the graph keeps the order of captures, so that the operands are found by their indices there, too.
+  // A copy of the graph keeps the order of captures, so operands are identified by index.
   const { captures } = collected[0].producer!.body!;
   operandIndices = NAMES.map((name) => captures.indexOf(chunks[name]));
   return collected[0];
 }
 
 /**
- * Gradients of what the loop reads, in the order of {@link NAMES}: from the last chunk to the first, each computed again from the
- * state it began with.
+ * Gradients of the loop's inputs, in the order of {@link NAMES}: from the last chunk to the first, each recomputed
+ * from its
+ * initial state.
  * @param states [n, B, heads, dk, dv]
  * @param grad [n, B, heads, C, dv]
  */

@@ -11,15 +11,15 @@ export interface LinearShape {
 }
 
 export interface BuilderOptions {
-  /** whether the adapter's dropout takes place, default false */
+  /** whether to apply the adapter's dropout, default false */
   dropout?: boolean | undefined;
   /** default `whole` */
   attention?: AttentionKind | undefined;
-  /** whether there are few rows and no derivatives: layers of a stack that have no rows are then left alone. Default false */
+  /** whether there are few rows and no derivatives: layers of a stack without rows are then skipped. Default false */
   fewRows?: boolean | undefined;
 }
 
-/** Builds the layers that all families share over one graph and one source of parameters. */
+/** Builds the layers that all families share, over one graph and one source of parameters. */
 export class LayerBuilder {
   constructor(
     readonly graph: Graph,
@@ -43,13 +43,16 @@ export class LayerBuilder {
     return this.parameters.get(this.graph, name, shape);
   }
 
-  /** Rows of the table `name` [rows, width] for token ids of any shape: [..., width]. Only those rows are read. */
+  /**
+   * Looks up rows of the table `name` [rows, width] for token ids of any shape: [..., width]. Only those rows are
+   * read.
+   */
   embedding(name: string, shape: readonly [number, number], ids: Value): Value {
     const rows = ops.gather(this.parameters.stored(this.graph, name, shape), ids, 0);
     return rows.dtype === 'float32' ? rows : ops.cast(rows, 'float32');
   }
 
-  /** Linear layer `name` (without `.weight`) with its adapter if it has one. */
+  /** Linear layer `name` (without `.weight`), with its adapter if it has one. */
   linear(x: Value, name: string, { inFeatures, outFeatures, bias }: LinearShape): Value {
     return this.graph.scope(name.split('.').at(-1) ?? name, () => {
       const product = this.parameters.product(this.graph, x, `${name}.weight`, [outFeatures, inFeatures]);

@@ -11,16 +11,19 @@ export interface ParametersOptions {
   /** which weights are graph inputs (trained or swapped) instead of constants; default none */
   inputs?: 'all' | 'none' | ((name: string) => boolean);
   lora?: LoraPlan;
-  /** linear layers that are held in few bits */
+  /** quantized linear layers */
   quantized?: QuantizedWeights | undefined;
   /**
-   * Whether 4-bit layers are multiplied as they are, from a packed private copy: many times faster for few rows, without a
-   * derivative. Default false: they are converted to float32 when they are needed.
+   * Whether 4-bit layers are multiplied directly, from a packed private copy: many times faster for few rows, but not
+   * differentiable. Default false: they are converted to float32 on demand.
    */
   packed?: boolean;
 }
 
-/** Weights as constants from a {@link WeightStore} or as graph inputs named like the checkpoint; adapters as inputs. */
+/**
+ * Provides weights as constants from a {@link WeightStore} or as graph inputs with their checkpoint names; adapters
+ * as inputs.
+ */
 export class Parameters implements ParameterSource {
   readonly inputs = new Map<string, Value>();
   private readonly constants = new Map<string, Value>();

@@ -3,7 +3,7 @@ import { QUANTIZATION_BLOCK } from '../weights/quantize';
 import { matrixName, type QuantizedWeight } from '../weights/quantized-weights';
 import type { MatrixStack, PackedStack } from './parameter-source';
 
-/** What a quantized weight is converted from. */
+/** The stored form of a quantized weight. */
 interface Codes {
   codes: Value;
   /** [N, K / block] */
@@ -24,13 +24,13 @@ function codesOf(graph: Graph, name: string, weight: QuantizedWeight): Codes {
   };
 }
 
-/** A quantized weight as float32 [N, K], converted each time the graph runs. */
+/** A quantized weight as float32 [N, K], converted on each run of the graph. */
 export function dequantized(graph: Graph, name: string, weight: QuantizedWeight): Value {
   const { codes, scales, zeroPoints } = codesOf(graph, name, weight);
   return ops.dequantize(codes, scales, zeroPoints, QUANTIZATION_BLOCK);
 }
 
-/** Codes as they are multiplied without being converted. */
+/** Codes in the layout of the quantized product. */
 function packedOf(graph: Graph, name: string, weight: QuantizedWeight): { codes: Value; scales: Value } {
   const [N, K] = weight.shape;
   const blocks = K / QUANTIZATION_BLOCK;
@@ -48,14 +48,14 @@ function packedOf(graph: Graph, name: string, weight: QuantizedWeight): { codes:
   };
 }
 
-/** x · Wᵀ for a 4-bit weight that is multiplied as it is: x [..., K] → [..., N]. */
+/** x · Wᵀ for a 4-bit weight without conversion: x [..., K] → [..., N]. */
 export function packedProduct(graph: Graph, x: Value, name: string, weight: QuantizedWeight): Value {
   const { codes, scales } = packedOf(graph, name, weight);
   const [N] = weight.shape;
   return ops.reshape(ops.matmul4Bits(ops.flattenRows(x), codes, scales), [...x.shape.slice(0, -1), N]);
 }
 
-/** The matrices of a stack, [N, K] each, which are converted where they are needed. */
+/** The matrices of a stack, [N, K] each, converted on demand. */
 export function dequantizedStack(
   graph: Graph,
   name: string,
@@ -69,7 +69,7 @@ export function dequantizedStack(
   return { transposed: false, isConverted: true, matrix };
 }
 
-/** The matrices of a stack in 4 bits, which are multiplied as they are. */
+/** The matrices of a 4-bit stack, multiplied without conversion. */
 export function packedStack(graph: Graph, name: string, weights: readonly QuantizedWeight[]): PackedStack {
   const matrices = weights.map((weight, i) => packedOf(graph, matrixName(name, i), weight));
   const product = (x: Value, index: number): Value => {

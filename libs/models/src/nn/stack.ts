@@ -4,9 +4,9 @@ import type { LayerBuilder, LinearShape } from './layer-builder';
 import type { LoraValues, MatrixStack, PackedStack } from './parameter-source';
 
 /**
- * A stack of equal linear layers without bias: `name` is one weight [layers, out, in]. Its adapter is laid out as PEFT does for a
- * stacked parameter: A [layers · rank, in] below each other, B [out, rank · layers] with the layers next to each other for every
- * rank.
+ * A stack of equal linear layers without bias: `name` is one weight [layers, out, in]. Its adapter has PEFT's layout
+ * for a stacked parameter: A [layers · rank, in] stacked by layer, B [out, rank · layers] with the layers adjacent
+ * for every rank.
  */
 export class LinearStack {
   private readonly stored: MatrixStack | PackedStack;
@@ -23,17 +23,20 @@ export class LinearStack {
     this.lora = parameters.lora(graph, name, inFeatures, outFeatures);
   }
 
-  /** Whether matrices are stored in a type that nothing is computed in. */
+  /** Whether the storage type of the matrices has no arithmetic. */
   get isConverted(): boolean {
     return 'matrix' in this.stored && this.stored.isConverted;
   }
 
-  /** Whether matrices are multiplied as they are stored: only {@link one} can do so. */
+  /** Whether matrices are multiplied in their storage format, which only {@link one} supports. */
   get isPacked(): boolean {
     return 'product' in this.stored;
   }
 
-  /** Each layer over rows of its own: x [M, in], of which the first group passes the first layer, and so on → [M, out]. */
+  /**
+   * Applies each layer to its own group of rows: x [M, in], whose first group passes the first layer, and so on → [M,
+   * out].
+   */
   grouped(x: Value, groups: ops.RowGroups): Value {
     const { stored } = this;
     if (!('matrix' in stored))
@@ -47,7 +50,7 @@ export class LinearStack {
     return ops.add(y, ops.groupedMatmul(low, groups, up, { transB: true, alpha: scale }));
   }
 
-  /** One layer over all rows, x [R, in] → [R, out]. In the body of a loop nothing but that layer is converted or cut out. */
+  /** Applies one layer to all rows, x [R, in] → [R, out]. In a loop body, only that layer is converted or sliced. */
   one(x: Value, layer: number): Value {
     const { stored } = this;
     const y =
@@ -76,7 +79,7 @@ function byLayer(b: Value, layers: number): Value {
   return ops.reshape(moved, [layers * out, rank]);
 }
 
-/** A of one layer, [rank, in], cut out in `graph`. */
+/** A of one layer, [rank, in], sliced in `graph`. */
 function rowsOf(graph: Graph, a: Value, layer: number, layers: number): Value {
   const [rows, width] = a.shape as [number, number];
   const rank = rows / layers;
@@ -84,7 +87,7 @@ function rowsOf(graph: Graph, a: Value, layer: number, layers: number): Value {
   return graph.node('Slice', [a, ...bounds], {}, [{ dtype: a.dtype, shape: [rank, width] }])[0];
 }
 
-/** B of one layer, [out, rank], picked in `graph`. */
+/** B of one layer, [out, rank], selected in `graph`. */
 function columnsOf(graph: Graph, b: Value, layer: number, layers: number): Value {
   const [out, columns] = b.shape as [number, number];
   const rank = columns / layers;

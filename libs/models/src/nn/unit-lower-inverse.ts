@@ -1,6 +1,8 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
 
-/** Entries of [size, size] below the diagonal that join the two halves of each block of `block` rows and columns. */
+/**
+ * Entries of [size, size] below the diagonal that connect the two halves of each block of `block` rows and columns.
+ */
 function joining(graph: Graph, size: number, block: number): Value {
   const key = `joining:${size}:${block}`;
   const known = graph.memo.get(key);
@@ -15,7 +17,10 @@ function joining(graph: Graph, size: number, block: number): Value {
   return mask;
 }
 
-/** The inverse without derivatives: that of blocks of 2 rows, 4 rows, …, each a product of the one before and what joins its halves. */
+/**
+ * The inverse without derivatives: of blocks of 2 rows, 4 rows, …, each computed from the previous one and the
+ * entries that connect its halves.
+ */
 function byBlocks(lower: Value, size: number): Value {
   const { graph } = lower;
   const one = graph.constant(
@@ -32,16 +37,16 @@ function byBlocks(lower: Value, size: number): Value {
 }
 
 /**
- * (I + L)⁻¹ for strictly lower triangular L [.., size, size], `size` a power of two: the product of log₂(size) matrices, as
- * [[A, 0], [B, D]]⁻¹ = [[A⁻¹, 0], [-D⁻¹·B·A⁻¹, D⁻¹]] says of each block. Unlike the product Π(I + (-L)^(2^i)), which is equal, it
- * holds no numbers larger than those of the inverses of blocks. Its derivative is that of an inverse, -XᵀGXᵀ, and reads nothing of
- * how X came about.
+ * (I + L)⁻¹ for strictly lower triangular L [.., size, size], `size` a power of two: the product of log₂(size)
+ * matrices, by [[A, 0], [B, D]]⁻¹ = [[A⁻¹, 0], [-D⁻¹·B·A⁻¹, D⁻¹]] for each block. Unlike the equal product Π(I +
+ * (-L)^(2^i)), its intermediate values are no larger than those of the blocks' inverses. Its derivative is that of an
+ * inverse, -XᵀGXᵀ, and does not depend on how X was computed.
  */
 export function unitLowerInverse(lower: Value, size: number): Value {
   return lower.graph.scope('inverse', () => {
     const fixed = ops.stopGradient(lower);
     const inverse = ops.stopGradient(byBlocks(fixed, size));
-    // A step of Newton's method from the solution: it adds nothing, and has the derivative.
+    // A Newton step from the solution: it adds zero, but provides the derivative.
     const nothing = ops.sub(lower, fixed);
     return ops.sub(inverse, ops.matmul(ops.matmul(inverse, nothing), inverse));
   });

@@ -5,7 +5,7 @@ import { extendTokenizer } from './tokenizer';
 
 type Json = Record<string, unknown>;
 
-/** Files with tokens in them: they come together. */
+/** Files that contain tokens, which must be consistent with each other. */
 function tokenizerFiles(family: Family, config: Json, base: Json): Record<string, Json> {
   const { specials: named, endOfTurn, pad } = conventionsOf(family);
   const specials = [...named, ...family.imageMarks.map((content) => ({ content }))];
@@ -28,10 +28,10 @@ function tokenizerFiles(family: Family, config: Json, base: Json): Record<string
 }
 
 /**
- * What a model folder holds besides configuration and weights, as far as it is not there: file name → content.
- * @param present files that are there already
- * @param base tokenizer.json of the small byte-level tokenizer that is extended
- * @throws ModelError `unsupported` for a family whose conventions are not known here.
+ * The missing files of a model folder besides configuration and weights: file name → content.
+ * @param present files that already exist
+ * @param base tokenizer.json of the small byte-level tokenizer to extend
+ * @throws ModelError `unsupported` for a family without known conventions.
  */
 export function companionFiles(
   family: Family,

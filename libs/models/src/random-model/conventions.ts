@@ -4,14 +4,14 @@ import type { SpecialToken } from './tokenizer';
 
 type Json = Record<string, unknown>;
 
-/** What prompts and images of a family look like, for models that come without the files that say so. */
+/** Prompt and image conventions of a family, for models without the files that define them. */
 export interface Conventions {
-  /** with what {@link Family.imageMarks} adds */
+  /** in addition to {@link Family.imageMarks} */
   specials: readonly SpecialToken[];
   /** special tokens by their role */
   endOfTurn: string;
   pad: string;
-  /** what the chat template writes for an image */
+  /** the chat template's text for an image */
   image: string;
   /** preprocessor_config.json */
   images(config: Json): Json;
@@ -72,7 +72,7 @@ const qwen3: Conventions = {
     qwenImages(config, 16, { ...HALVES, size: { shortest_edge: 256 * 256, longest_edge: 4096 * 4096 } }),
 };
 
-/** Ids of the vocabulary that Qwen3.5 came with. */
+/** Token ids of Qwen3.5's vocabulary. */
 const qwen35: Conventions = {
   ...qwen3,
   specials: [
@@ -93,7 +93,7 @@ const llamaText: SpecialToken[] = [
   { content: '</s>', keys: ['eos_token_id'], usual: 2 },
 ];
 
-/** `<image>` where the configuration places it: the fields have been renamed. */
+/** `<image>` at the id in the configuration, whose field has been renamed. */
 const image: SpecialToken = { content: '<image>', keys: ['image_token_index', 'image_token_id'] };
 
 const llava: Conventions = {
@@ -133,7 +133,7 @@ const oneVision: Conventions = {
 
 const endOfUtterance = '<end_of_utterance>';
 
-/** Idefics3 and SmolVLM: tiles as large as the tower sees, out of an image of four times that edge. */
+/** Idefics3 and SmolVLM: tiles of the tower's size, from an image with four times that edge. */
 const idefics3: Conventions = {
   specials: [
     image,
@@ -172,7 +172,7 @@ const idefics2: Conventions = {
   }),
 };
 
-/** By `model_type`; sizes of images as in the published models. */
+/** By `model_type`; image sizes of the published models. */
 const conventions: Readonly<Record<string, Conventions>> = {
   qwen2_vl: qwen2,
   qwen2_5_vl: qwen2,
@@ -187,7 +187,7 @@ const conventions: Readonly<Record<string, Conventions>> = {
   smolvlm: idefics3,
 };
 
-/** @throws ModelError `unsupported` for a family whose conventions are not known here. */
+/** @throws ModelError `unsupported` for a family without known conventions. */
 export function conventionsOf({ shape, name }: Family): Conventions {
   const found = conventions[shape.modelType];
   if (found !== undefined) return found;

@@ -6,13 +6,13 @@ type Json = Record<string, unknown>;
 /** A special token that a family's prompts need. */
 export interface SpecialToken {
   content: string;
-  /** fields of config.json, at the top or in `text_config`, that may name its id */
+  /** fields of config.json, at the top level or in `text_config`, that may contain its id */
   keys?: readonly string[];
-  /** its id in the published models of the family, taken where the configuration names none */
+  /** its id in the published models of the family, used if the configuration has none */
   usual?: number;
 }
 
-/** A vocabulary to be made: which ids there are, and what is known of them. */
+/** The specification of a vocabulary to generate. */
 export interface Vocabulary {
   /** config.json */
   config: Json;
@@ -20,7 +20,7 @@ export interface Vocabulary {
   specials: readonly SpecialToken[];
 }
 
-/** One token per byte: what no tokenizer of this kind can do without. */
+/** One token per byte, which every byte-level tokenizer requires. */
 const BYTES = 256;
 
 function namedId({ keys = [] }: SpecialToken, config: Json): number | undefined {
@@ -28,7 +28,7 @@ function namedId({ keys = [] }: SpecialToken, config: Json): number | undefined 
   return keys.map((key) => config[key] ?? text[key]).find((value) => typeof value === 'number');
 }
 
-/** Gives special tokens the ids that the configuration names, then usual ones, then the largest that are free. */
+/** Assigns special tokens the ids in the configuration, then the usual ones, then the largest free ones. */
 function placeSpecials({ config, size, specials }: Vocabulary): Map<string, number> {
   const ids = new Map<string, number>();
   const taken = new Set<number>();
@@ -47,7 +47,7 @@ function placeSpecials({ config, size, specials }: Vocabulary): Map<string, numb
   return ids;
 }
 
-/** Ordinary tokens on the ids that special ones leave: those of `base` in order, then fillers that no text becomes. */
+/** Assigns ordinary tokens to the remaining ids: those of `base` in order, then fillers that match no text. */
 function placeOrdinary(base: readonly string[], size: number, specials: ReadonlySet<number>): Json {
   const vocabulary: Json = {};
   let next = 0;
@@ -71,11 +71,12 @@ function vocabularyOf(base: Json): string[] {
 }
 
 /**
- * A tokenizer for a model of any vocabulary: the tokens of a small byte-level one, and the special tokens a family needs, at
- * ids that fit the configuration. Ids that nothing stands for are fillers: they can be sampled and decoded, but no text is
+ * A tokenizer for a model of any vocabulary size: the tokens of a small byte-level one, and the special tokens of a
+ * family, at
+ * ids that match the configuration. Unused ids are fillers: they can be sampled and decoded, but no text is
  * encoded to them.
  * @param base tokenizer.json of the small one
- * @throws ModelError `bad-config` when the vocabulary is too small.
+ * @throws ModelError `bad-config` if the vocabulary is too small.
  */
 export function extendTokenizer(
   base: Json,

@@ -25,10 +25,10 @@ function readJson(file: string): Json {
   return JSON.parse(readFileSync(file, 'utf8')) as Json;
 }
 
-/** Of a small model's hidden states, which one head reads; a known model's heads are four times as wide. */
+/** Width of a small model's hidden states, which one head reads; a known model's heads are four times as wide. */
 const WIDTH = 32;
 
-/** A known model with small layers, which keeps its token ids and as much of the vocabulary as they need. */
+/** A known model with small layers, which keeps its token ids and the part of the vocabulary that they need. */
 function small(id: string): Json {
   const config = knownConfig(id)!;
   const vision = config.vision_config as Json;
@@ -50,7 +50,7 @@ function small(id: string): Json {
   return config;
 }
 
-/** One layer of each kind; of the numbers of a head, 8 turn with the position. */
+/** One layer of each kind; 8 numbers of a head are rotated. */
 function shrinkLinearAttention(text: Json): void {
   const sizes = { linear_num_key_heads: 1, linear_num_value_heads: 2, linear_key_head_dim: 8 };
   Object.assign(text, sizes, {
@@ -83,7 +83,7 @@ function write(options: Partial<RandomModelOptions> = {}) {
   });
 }
 
-/** To be compared: value by value is slow. */
+/** For comparisons: comparing value by value is slow. */
 function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
@@ -119,7 +119,7 @@ test('weights larger than a piece are the same, and half as large as bf16', asyn
   expect(bytesOf(await weights.read(name)).equals(bytesOf(fromBfloat16(toBfloat16(data))))).toBe(true);
 });
 
-/** Of the models that are alike when they are small, the first. */
+/** The first of each set of models that are equal when shrunk. */
 function distinctModels(): string[] {
   return [
     ...new Map(

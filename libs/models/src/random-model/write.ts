@@ -16,32 +16,32 @@ import { companionFiles } from './companions';
 
 type Json = Record<string, unknown>;
 
-/** A model with random weights, to be written. */
+/** A model with random weights to write. */
 export interface RandomModelOptions {
-  /** folder to write to; must be empty or not exist */
+  /** folder to write to; must be empty or missing */
   out: string;
-  /** config.json of the shape to write, and where it comes from, for messages */
+  /** config.json of the shape, and its origin for messages */
   config: Json;
   source: string;
-  /** folder whose tokenizer, template and processor files are copied, as far as it has them */
+  /** folder whose existing tokenizer, template and processor files are copied */
   filesFrom?: string;
-  /** folder of a small byte-level tokenizer, which is extended where there is none to copy */
+  /** folder of a small byte-level tokenizer to extend if there is none to copy */
   tokenizerFrom: string;
   seed: number;
   /** whether weights repeat their first numbers, see `initialPieces`. Default false */
   repeats?: boolean;
   dtype: FloatDtype;
-  /** largest size of a weight file's data */
+  /** maximum data size of a weight file */
   maxShardBytes: number;
   onBytes?: (written: number, total: number) => void;
   signal?: AbortSignal;
 }
 
-/** What {@link writeRandomModel} wrote. */
+/** The result of {@link writeRandomModel}. */
 export interface RandomModel {
   family: Family;
   parameters: number;
-  /** bytes of all weights */
+  /** size of all weights in bytes */
   weightBytes: number;
   weightFiles: string[];
 }
@@ -67,7 +67,10 @@ async function checkRoom(dir: string, needed: number): Promise<void> {
   );
 }
 
-/** Names of the companion files that are taken over; without its tokenizer a template would name tokens that are not there. */
+/**
+ * Names of the companion files to copy. Without its tokenizer, a template is not copied, because it would reference
+ * missing tokens.
+ */
 async function filesToCopy(from: string | undefined): Promise<string[]> {
   if (from === undefined) return [];
   const found = (await readdir(from)).filter(isCompanionFile);
@@ -89,7 +92,7 @@ async function writeCompanions(
   await ChatTemplate.load(out, tokenizer.namedTokens);
 }
 
-/** The shape a checkpoint of the family holds. Of random numbers each order is as good as another. */
+/** The shape in checkpoints of the family. The order of random numbers does not matter. */
 function storedShape({ shape, storedTransposed }: ParameterSpec): readonly number[] {
   return storedTransposed === true ? [shape[0], shape[2], shape[1]] : shape;
 }
@@ -116,9 +119,9 @@ async function writeFolder(options: RandomModelOptions, family: Family): Promise
 }
 
 /**
- * Writes a model of a given shape with random weights, the numbers that `initializeWeights` gives, as a Hugging Face
- * folder. Needs little memory, whatever the size of the model; what was written is removed when it fails or is ended.
- * @throws ModelError when the folder is not empty, the disk too small, or the shape not supported.
+ * Writes a model of a given shape with random weights, the numbers of `initializeWeights`, as a Hugging Face
+ * folder. Needs little memory, whatever the size of the model; removes its output on failure or abort.
+ * @throws ModelError if the folder is not empty, the disk too small, or the shape not supported.
  */
 export async function writeRandomModel(options: RandomModelOptions): Promise<RandomModel> {
   const family = familyOf(options.config, options.source);

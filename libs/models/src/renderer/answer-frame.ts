@@ -2,26 +2,26 @@ import type { ChatMessage, ChatTemplate } from '../chat';
 import type { Tokenizer } from '../tokenizer';
 import type { NumberedMessage } from './images';
 
-/** What stands around the text of an answer. */
+/** The template's text around an answer. */
 export interface AnswerFrame {
-  /** text of a prompt, up to where an answer begins */
+  /** text of a prompt, up to the start of the answer */
   prompt: string;
   /**
-   * white space that the template writes before an answer and not at the end of a prompt ("Assistant:" and "Assistant: yes"):
-   * a model has learnt to begin its answers with it
+   * white space that the template writes before an answer but not at the end of a prompt ("Assistant:" and
+   * "Assistant: yes"): a model has learned to start its answers with it
    */
   lead: string;
   /** the token that ends an answer */
   endOfTurnId: number;
 }
 
-/** A conversation of two words, to see by what a template writes around them. */
+/** A minimal conversation that shows what a template writes around messages. */
 export const question: ChatMessage = { role: 'user', content: [{ type: 'text', text: 'Q7' }] };
 export const answer: ChatMessage = { role: 'assistant', content: [{ type: 'text', text: 'A7' }] };
 
 /**
- * What a template writes around answers, seen by a conversation of two words. Of the tokens that end a generation it is the
- * one that the template writes; the tokenizer's first where it writes none.
+ * Determines what a template writes around answers from a minimal conversation. The end-of-turn token is the end
+ * token that the template writes, or the tokenizer's first if it writes none.
  */
 export function answerFrame(
   chat: ChatTemplate,
@@ -46,7 +46,7 @@ export function answerFrame(
   };
 }
 
-/** Answers without the white space that the template writes before them itself: a sampled one begins with it. */
+/** Removes the leading white space that the template writes itself: sampled answers start with it. */
 export function withoutLead(messages: readonly NumberedMessage[], lead: string): NumberedMessage[] {
   if (lead === '') return [...messages];
   return messages.map((message) => {
@@ -56,7 +56,7 @@ export function withoutLead(messages: readonly NumberedMessage[], lead: string):
   });
 }
 
-/** Undefined where the template wants other conversations than this one. */
+/** Undefined if the template rejects this form of conversation. */
 export function rendered(
   chat: ChatTemplate,
   messages: readonly ChatMessage[],

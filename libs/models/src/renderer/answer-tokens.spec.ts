@@ -12,7 +12,7 @@ const BOX = '<|box_start|>';
 
 type Json = Record<string, unknown>;
 
-/** A model whose tokenizer has further special tokens, as those of models for user interfaces have. */
+/** A model whose tokenizer has additional special tokens, like models for user interfaces. */
 async function partsWith(name: string, tokens: readonly string[], template?: string): Promise<RendererParts> {
   const model = join(fixtures, name, 'model');
   const json = (file: string) => JSON.parse(readFileSync(join(model, file), 'utf8')) as Json;

@@ -7,7 +7,7 @@ const call: ChatMessage = {
   tool_calls: [{ type: 'function', function: { name: 'f', arguments: {} } }],
 };
 
-/** What a template writes between the end of a prompt and the end of an answer. */
+/** The template's text between the end of a prompt and the end of an answer. */
 function writtenInAnswers(chat: ChatTemplate, prompt: string): string[] {
   return [answer, call].flatMap((message) => {
     const whole = rendered(chat, [question, message], false);
@@ -16,11 +16,13 @@ function writtenInAnswers(chat: ChatTemplate, prompt: string): string[] {
 }
 
 /**
- * The special tokens that only a template and the end of an answer may be: those that begin and end turns, pad, or stand for
- * images. A model writes other special tokens itself (`<|box_start|>`), also those that a template writes within answers
+ * The special tokens that only a template and the end of an answer may produce: those that begin and end turns, pad,
+ * or stand for
+ * images. A model writes the other special tokens itself (`<|box_start|>`), including those that a template writes
+ * within answers
  * (`<tool_call>`).
  *
- * @param imageMarks tokens that stand for images or around them.
+ * @param imageMarks tokens for images or around them.
  */
 export function chatControlTokens(
   chat: ChatTemplate,

@@ -9,23 +9,26 @@ export function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
-/** One of some tokens, the longest where several begin at a place. */
+/** Matches any of the tokens, the longest at each position. */
 function anyOf(tokens: Iterable<string>): RegExp {
   const escaped = [...tokens].toSorted((a, b) => b.length - a.length).map(escapePattern);
   return new RegExp(escaped.length === 0 ? '(?!)' : escaped.join('|'), 'gu');
 }
 
 /**
- * Keeps texts of tasks, tools and screens from speaking with the template's voice: a special token spelled in a message
- * (`<|im_end|>`, an image placeholder) is marked, and {@link encodeMarked} tokenizes it as plain text. Messages of the
- * assistant are what the model wrote: in them the special tokens that a model writes itself are tokens again.
+ * Prevents texts of tasks, tools and screens from injecting special tokens: one that is spelled in a message
+ * (`<|im_end|>`, an image placeholder) is marked, and {@link encodeMarked} tokenizes it as plain text. In messages of
+ * the assistant, which the model wrote, special tokens that models write themselves remain tokens.
  */
 export class ControlTokens {
   private readonly anySpecial: RegExp;
   private readonly anyControl: RegExp;
   private readonly controlIds: ReadonlySet<number>;
 
-  /** @param control tokens that are for no message, whether the tokenizer calls them special or not: `chatControlTokens` */
+  /**
+   * @param control tokens that no message may contain, whether or not the tokenizer marks them as special:
+   *   `chatControlTokens`
+   */
   constructor(
     private readonly tokenizer: Tokenizer,
     control: Iterable<string> = [],
@@ -42,27 +45,29 @@ export class ControlTokens {
     });
   }
 
-  /** Schemas of tools, whose texts may come from anybody. */
+  /** Schemas of tools, whose texts are untrusted. */
   markTools(tools: readonly object[]): object[] {
     return tools.map((tool) => markDeep(tool, this.anySpecial) as object);
   }
 
-  /** Text of an assistant. */
+  /** Text of an assistant message. */
   markAnswer(text: string): string {
     return mark(text, this.anyControl);
   }
 
-  /** Text of sampled tokens, special ones that control the chat left out; {@link markAnswer} makes the same tokens of it. */
+  /**
+   * Text of sampled tokens without those that control the chat; {@link markAnswer} maps it back to the same tokens.
+   */
   decodeAnswer(tokenIds: readonly number[]): string {
     return this.tokenizer.decode(tokenIds.filter((id) => !this.controlIds.has(id)));
   }
 
-  /** The parts of a text around each occurrence of a token that the template itself wrote. */
+  /** Splits a text at each occurrence of a token that the template itself wrote. */
   splitAt(text: string, token: string): string[] {
     return text.split(new RegExp(`(?<!${OPEN})${escapePattern(token)}`, 'u'));
   }
 
-  /** Token ids of a text with marks; marks and nothing else keep special tokens from being one. */
+  /** Token ids of a text with marks; only marks prevent special tokens from being recognized. */
   encodeMarked(text: string): number[] {
     return this.pieces(text).flatMap(({ text: piece, isMarked }) =>
       isMarked ? this.tokenizer.encodePlain(piece) : this.tokenizer.encode(piece),
@@ -70,8 +75,8 @@ export class ControlTokens {
   }
 
   /**
-   * The parts of a text that are tokenized by themselves: those with marks, and those between them. A template may cut a text between
-   * a mark and its token; what stood on both sides stays apart.
+   * The parts of a text that are tokenized separately: marked ones, and those in between. A template may cut a text
+   * between a mark and its token; the two sides stay separate.
    */
   pieces(text: string): { text: string; isMarked: boolean }[] {
     const pieces = text.split(/\uE0FE([^\uE0FE\uE0FF]*)\uE0FF/);

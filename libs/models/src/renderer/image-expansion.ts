@@ -6,11 +6,11 @@ import type { ControlTokens } from './control-tokens';
 /** A prompt's text in which each image token stands for a run of them. */
 export interface ExpandedPrompt {
   text: string;
-  /** how long each run is, in order */
+  /** length of each run, in order */
   runs: number[];
 }
 
-/** Puts what a family writes for an image in the place of each image token of the chat template. */
+/** Replaces each image token of the chat template with the family's text for an image. */
 export class ImageExpansion {
   constructor(
     private readonly control: ControlTokens,
@@ -20,8 +20,8 @@ export class ImageExpansion {
   ) {}
 
   /**
-   * @param text of the template, with marks; messages that spell the image token are not counted.
-   * @throws ModelError `bad-input` when the template does not show every image once.
+   * @param text of the template, with marks; image tokens spelled in messages do not count.
+   * @throws ModelError `bad-input` if the template does not show every image exactly once.
    */
   expand(text: string, images: readonly ImageGeometry[]): ExpandedPrompt {
     const pieces = this.control.splitAt(text, this.imageToken);

@@ -1,14 +1,15 @@
 import { ModelError } from '../errors';
 import type { ChatMessage, ContentPart } from '../chat';
 
-/** A conversation in which every image part says which image it shows. */
+/** A conversation in which every image part has an image index. */
 export type NumberedMessage = Omit<ChatMessage, 'content'> & { content: ContentPart[] };
 
 /**
- * Gives every image part its index among `count` images: as the parts say, or in order of appearance where none says.
+ * Assigns every image part its index among `count` images: the index of the part, or the order of appearance if no
+ * part has one.
  * Plain strings become text parts.
  *
- * @throws ModelError `bad-input` when parts and images do not fit.
+ * @throws ModelError `bad-input` if parts and images do not match.
  */
 export function numberImages(messages: readonly ChatMessage[], count: number): NumberedMessage[] {
   const parts = messages
@@ -42,7 +43,7 @@ export function numberImages(messages: readonly ChatMessage[], count: number): N
   }));
 }
 
-/** Indices of the images the messages show, in order of appearance. */
+/** Indices of the images in the messages, in order of appearance. */
 export function imagesOf(messages: readonly NumberedMessage[]): number[] {
   return messages.flatMap(({ content }) => content.filter(isImage).map(({ image }) => image as number));
 }

@@ -1,13 +1,13 @@
 import { ModelError } from '../errors';
 
-/** A part of a prompt: text, or places that the features of an image take. */
+/** A part of a prompt: text, or the placeholders of an image's features. */
 export type PromptChunk =
   | { type: 'text'; tokens: number[] }
-  /** `continues`: these places belong to the image of the chunk of an image before, text stands in between. */
+  /** `continues`: these placeholders belong to the image of the previous image chunk, with text in between. */
   | { type: 'image'; sha256: string; tokens: number; continues?: true };
 
 /**
- * Checks that a sequence holds as many placeholders as its images have features, and returns the number.
+ * Verifies that a sequence has as many placeholders as its images have features, and returns the number.
  * @throws ModelError `bad-input` otherwise.
  */
 export function assertPlaceholders(
@@ -25,9 +25,9 @@ export function assertPlaceholders(
 }
 
 /**
- * Splits token ids, placeholders included, into text and images.
- * @param images in order of their placeholders, with the features each has
- * @throws ModelError `bad-input` where there are not as many placeholders as features.
+ * Splits token ids, including placeholders, into text and images.
+ * @param images in order of their placeholders, with the number of features of each
+ * @throws ModelError `bad-input` if the number of placeholders differs from the number of features.
  */
 export function promptChunks(
   tokenIds: readonly number[],
@@ -54,7 +54,7 @@ export function promptChunks(
   return chunks;
 }
 
-/** Where the run of placeholders, or of other tokens, that begins at a place ends. */
+/** End of the run of placeholders, or of other tokens, that starts at an index. */
 function endOfRun(tokenIds: readonly number[], from: number, imageTokenId: number): number {
   const isImage = tokenIds[from] === imageTokenId;
   let end = from + 1;

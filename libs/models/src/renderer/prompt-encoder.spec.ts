@@ -13,7 +13,7 @@ const folders = [
 
 /** Counts the characters that are tokenized. */
 class Counting extends Tokenizer {
-  // The constructor encodes, too.
+  // The base constructor also encodes.
   declare characters: number;
 
   override encode(text: string): number[] {
@@ -51,7 +51,7 @@ describe.each(folders)('prompts of %s', (_name, dir) => {
     for (const text of texts) {
       const whole = control.encodeMarked(text);
       expect(encoder.encode(text)).toEqual(whole);
-      // Once more, from what is remembered; and where it just fits.
+      // Once more, from the cache; and with the exact limit.
       expect(encoder.encode(text, whole.length)).toEqual(whole);
     }
   });

@@ -3,26 +3,29 @@ import { ModelError } from '../errors';
 import type { Tokenizer } from '../tokenizer';
 import { escapePattern, type ControlTokens } from './control-tokens';
 
-/** Characters and tokens of texts that are remembered: the turns of some conversations. */
+/** Cache size in characters and tokens: enough for the turns of some conversations. */
 const REMEMBERED = 4 * 2 ** 20;
 /**
- * Bytes that tokens of a whole prompt have on average, at most: prose and code have 3 to 5, deeply indented text up to 15. Single tokens,
- * such as runs of spaces, may have hundreds.
+ * Upper bound on the average bytes per token of a whole prompt: prose and code have 3 to 5, deeply indented text up
+ * to 15. Single tokens, such as runs of spaces, may have hundreds.
  */
 const MAX_AVERAGE_BYTES = 32;
-/** A template may leave out parts of a conversation, such as the thoughts of earlier turns: before it is rendered so many characters may do. */
+/**
+ * Characters that a conversation may have before rendering: a template may drop parts of it, such as the thoughts of
+ * earlier turns.
+ */
 const MIN_CONVERSATION = 2 ** 21;
-/** Tokens that the end of a cut text may have more than within the whole. */
+/** Maximum number of extra tokens at the end of a truncated text compared with the whole. */
 const CUT_TOKENS = 64;
 const CHARACTERS_PER_TOKEN = 4;
 const PROBES = ['a', ' a', 'a b', '\n', ' ', '1\n\nx '];
 
-/** A part of a text that is tokenized by itself. */
+/** A part of a text that is tokenized separately. */
 type Section = ReturnType<ControlTokens['pieces']>[number];
 
 /**
- * Tokenizes prompts section by section, between the special tokens that the chat template writes around messages. A section that comes
- * again is not tokenized again, and a prompt that is too long is tokenized only until that shows.
+ * Tokenizes prompts section by section, between the special tokens that the chat template writes around messages.
+ * Repeated sections come from a cache, and tokenization of a prompt that is too long stops early.
  */
 export class PromptEncoder {
   private readonly known = new LRUCache<string, readonly number[]>({
@@ -39,7 +42,7 @@ export class PromptEncoder {
     this.boundary = new RegExp(separators.length === 0 ? '(?!)' : `(${separators.join('|')})`, 'u');
   }
 
-  /** @throws ModelError `too-long` for a conversation of so many characters, whatever the template makes of it */
+  /** @throws ModelError `too-long` for a conversation of this many characters, whatever the template makes of it */
   refuseLength(characters: number, most: number): void {
     if (characters > Math.max(this.maxCharacters(most), MIN_CONVERSATION)) throw tooLong(most, characters);
   }
@@ -47,8 +50,8 @@ export class PromptEncoder {
   /**
    * Token ids of a text with marks, see {@link ControlTokens}.
    *
-   * @param most tokens that it may have
-   * @param beside tokens that the prompt has besides those of the text
+   * @param most maximum number of tokens
+   * @param beside tokens of the prompt besides those of the text
    * @throws ModelError `too-long`
    */
   encode(text: string, most = Infinity, beside = 0): number[] {
@@ -78,7 +81,7 @@ export class PromptEncoder {
     return sections.filter((section) => section.text !== '');
   }
 
-  /** Undefined where it has more than `most` tokens. */
+  /** Undefined if it has more than `most` tokens. */
   private encodeSection({ text, isMarked }: Section, most: number): readonly number[] | undefined {
     if (isMarked) return this.tokenizer.encodePlain(text);
     const known = this.known.get(text);
@@ -92,7 +95,7 @@ export class PromptEncoder {
   }
 }
 
-/** Special tokens at which a text may be taken apart: what stands before and behind them is tokenized as it is by itself. */
+/** Special tokens at which a text can be split: the text before and after them is tokenized independently. */
 function separatorsOf(tokenizer: Tokenizer): string[] {
   const all = [...tokenizer.specialTokens];
   return all.flatMap(([token, id]) => {

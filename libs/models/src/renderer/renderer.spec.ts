@@ -67,7 +67,10 @@ describe.each(readdirSync(fixtures))('prompts of %s', (name) => {
   });
 });
 
-/** As the first tokenizers of Llama: a space before each text, also behind a special token, by a normalizer. */
+/**
+ * Like the first tokenizers of Llama: a normalizer adds a space before each text, including text after a special
+ * token.
+ */
 async function tokenizerWithSpaces(name: string): Promise<Tokenizer> {
   const json = (file: string) =>
     JSON.parse(readFileSync(join(fixtures, name, 'model', file), 'utf8')) as Record<string, unknown>;

@@ -12,7 +12,7 @@ import { imagesOf, numberImages, type NumberedMessage } from './images';
 import { assertPlaceholders } from './placeholders';
 import { PromptEncoder } from './prompt-encoder';
 
-/** What a renderer needs of a model folder. */
+/** The parts of a model folder that a renderer needs. */
 export interface RendererParts {
   tokenizer: Tokenizer;
   chat: ChatTemplate;
@@ -27,15 +27,15 @@ export interface RendererOptions {
 
 /** How a prompt is rendered for a caller. */
 export interface PromptOptions {
-  /** JSON schemas for the chat template; default: those of the renderer. */
+  /** JSON schemas for the chat template. Default: those of the renderer. */
   tools?: readonly object[] | undefined;
-  /** Tokens that the prompt may have. Default: any number. */
+  /** Maximum number of prompt tokens. Default: unlimited. */
   most?: number;
-  /** Aborts when nobody waits for the prompt. */
+  /** Aborts the rendering. */
   signal?: AbortSignal | undefined;
 }
 
-/** An image that a prompt shows: measured, or processed. */
+/** An image of a prompt: measured, or processed. */
 type Shown<I> = MeasuredImage & { amongOthers?: I };
 
 /** A prompt ready for the model. */
@@ -50,19 +50,19 @@ export interface RenderedPrompt<I = ProcessedImage> {
 
 /** A prompt with its response, to train on or to score. */
 export interface RenderedSample<I = ProcessedImage> extends RenderedPrompt<I> {
-  /** [T], 1 for tokens of the response, end-of-turn token included. */
+  /** [T], 1 for tokens of the response, including the end-of-turn token. */
   mask: Uint8Array;
-  /** Where the response begins. */
+  /** Number of tokens before the response. */
   promptTokens: number;
 }
 
 /** A whole conversation, to score. */
 export interface RenderedConversation<I = ProcessedImage> extends RenderedPrompt<I> {
-  /** [T], 1 for tokens an assistant message consists of, end-of-turn token included. */
+  /** [T], 1 for tokens of assistant messages, including the end-of-turn token. */
   assistantMask: Uint8Array;
 }
 
-/** Turns conversations into token ids and images. */
+/** Converts conversations to token ids and images. */
 export class Renderer {
   private readonly imageTokenId: number;
   private readonly control: ControlTokens;
@@ -70,7 +70,7 @@ export class Renderer {
   private readonly encoder: PromptEncoder;
   private readonly frame: AnswerFrame;
 
-  /** @throws ModelError `bad-config` when the tokenizer lacks the model's image token. */
+  /** @throws ModelError `bad-config` if the tokenizer lacks the model's image token. */
   constructor(
     private readonly parts: RendererParts,
     private readonly options: RendererOptions = {},
@@ -91,10 +91,10 @@ export class Renderer {
   }
 
   /**
-   * The prompt of a conversation, up to the beginning of the assistant's answer.
+   * The prompt of a conversation, up to the start of the assistant's answer.
    *
-   * @param images all images of the conversation; image parts name theirs by index, or stand in the same order.
-   * @throws ModelError `bad-input` when messages and images do not fit.
+   * @param images all images of the conversation; image parts refer to them by index, or are in the same order.
+   * @throws ModelError `bad-input` if messages and images do not match.
    */
   render<I extends Shown<I>>(messages: readonly ChatMessage[], images: readonly I[]): RenderedPrompt<I> {
     const numbered = numberImages(messages, images.length);
@@ -104,16 +104,17 @@ export class Renderer {
     );
   }
 
-  /** Messages as the chat template is given them, every image part numbered among `images`. */
+  /** Messages in the chat template's form, with every image part numbered among `images`. */
   templateMessages(messages: readonly ChatMessage[], images: number): NumberedMessage[] {
     return withoutLead(numberImages(messages, images), this.frame.lead);
   }
 
   /**
-   * {@link render} from encoded images, which are measured only. A text that comes again, such as a turn of a longer conversation, is not
-   * tokenized again, and of a prompt that is too long no more than shows it.
+   * {@link render} from encoded images, of which only the size is read. Repeated texts, such as the turns of a longer
+   * conversation, are not
+   * tokenized again, and tokenization of a prompt that is too long stops early.
    *
-   * @throws ModelError `too-long` where the prompt has more tokens than it may; the reason of the signal, where that aborts
+   * @throws ModelError `too-long` if the prompt exceeds the token limit; the reason of the signal if it aborts
    */
   async renderPngs(
     messages: readonly ChatMessage[],
@@ -124,22 +125,22 @@ export class Renderer {
     const numbered = numberImages(messages, pngs.length);
     const { imageProcessor } = this.parts;
     const images = await Promise.all(imagesOf(numbered).map((index) => imageProcessor.measure(pngs[index])));
-    // Others get their turn between two prompts, and a caller who is gone is noticed.
+    // Yields between two prompts, so that other work runs and an abort is noticed.
     await setImmediate();
     signal?.throwIfAborted();
     return this.renderNumbered(numbered, images, true, tools, most);
   }
 
   /**
-   * Token ids of a text in which special tokens are tokens.
-   * @throws ModelError `too-long` where it has more tokens than it may
+   * Token ids of a text in which special tokens are recognized.
+   * @throws ModelError `too-long` if it exceeds the token limit
    */
   encodeText(text: string, most: number): number[] {
     this.encoder.refuseLength(text.length, most);
     return this.encoder.encode(text, most);
   }
 
-  /** The prompt and a response as the sampler would emit it: the text's tokens and the end-of-turn token. */
+  /** The prompt and a response as the sampler would produce it: the text's tokens and the end-of-turn token. */
   renderWithResponse<I extends Shown<I>>(
     messages: readonly ChatMessage[],
     images: readonly I[],
@@ -149,10 +150,11 @@ export class Renderer {
   }
 
   /**
-   * A conversation with its answers, as the chat template writes it. Each answer stands behind the prompt it would be
-   * sampled after; where a template writes the last one differently at the end of a conversation, as it would be sampled.
-   * An earlier answer that the template changes in hindsight (drops its reasoning, for example) has no mask.
-   * @throws ModelError `bad-input` when messages and images do not fit.
+   * A conversation with its answers, as the chat template writes it. Each answer follows the prompt after which it
+   * would be
+   * sampled; the last one has the form of a sample, if a template writes it differently at the end of a conversation.
+   * An earlier answer that the template changes afterwards (drops its reasoning, for example) has no mask.
+   * @throws ModelError `bad-input` if messages and images do not match.
    */
   renderConversation<I extends Shown<I>>(
     messages: readonly ChatMessage[],
@@ -183,8 +185,8 @@ export class Renderer {
   }
 
   /**
-   * Tokens of a response text as they stand behind a prompt, end-of-turn token included. White space that the template writes
-   * before answers belongs to the response, whether the text has it or not.
+   * Tokens of a response text after a prompt, including the end-of-turn token. White space that the template writes
+   * before answers is part of the response, whether or not the text contains it.
    */
   responseIds(response: string): number[] {
     const { prompt, lead, endOfTurnId } = this.frame;
@@ -196,20 +198,20 @@ export class Renderer {
   }
 
   /**
-   * Text of sampled tokens, as messages of the assistant are to say it. Special tokens that the model writes itself
-   * (`<|box_start|>`) stand in it, and are the same tokens when the text is rendered again; those that control the chat, such as
-   * the end of the turn, do not.
+   * Text of sampled tokens for an assistant message. Special tokens that the model writes itself (`<|box_start|>`)
+   * remain in it, and rendering the text gives the same tokens; those that control the chat, such as the end of the
+   * turn, are removed.
    */
   answerText(tokenIds: readonly number[]): string {
     return this.control.decodeAnswer(tokenIds);
   }
 
-  /** {@link answerText} for tokens that arrive one by one. */
+  /** {@link answerText} for a stream of tokens. */
   answerDecoder(): IncrementalDecoder {
     return new IncrementalDecoder((tokenIds) => this.control.decodeAnswer(tokenIds));
   }
 
-  /** The prompt and what was sampled after it. Nothing is tokenized again. */
+  /** The prompt and the tokens sampled after it, without tokenizing again. */
   appendSampled<I>(prompt: RenderedPrompt<I>, sampledIds: readonly number[]): RenderedSample<I> {
     const at = sampledIds.indexOf(this.imageTokenId);
     if (at !== -1) {
@@ -223,7 +225,7 @@ export class Renderer {
     return { ...prompt, tokenIds, promptTokens, mask: new Uint8Array(tokenIds.length).fill(1, promptTokens) };
   }
 
-  /** Tokens that the tokenizer puts before a text, where the template has not written the first of them itself. */
+  /** Tokens that the tokenizer prepends to a text, unless the template has already written the first of them. */
   private beginning(text: string): readonly number[] {
     const { beginningIds, namedTokens } = this.parts.tokenizer;
     const written = namedTokens.bos_token !== undefined && text.startsWith(namedTokens.bos_token);
@@ -250,13 +252,13 @@ export class Renderer {
   }
 }
 
-/** Repeats each placeholder as often as its run is long. */
+/** Repeats each placeholder to the length of its run. */
 function repeatRuns(tokenIds: readonly number[], runs: readonly number[], imageTokenId: number): number[] {
   let next = 0;
   return tokenIds.flatMap((id) => (id === imageTokenId ? Array<number>(runs[next++]).fill(id) : [id]));
 }
 
-/** Characters of a conversation, before the template has written it. */
+/** Characters of a conversation, before rendering. */
 function lengthOf(messages: readonly ChatMessage[], tools: readonly object[] | undefined): number {
   const texts = messages
     .flatMap(({ content }) =>

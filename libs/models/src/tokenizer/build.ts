@@ -12,27 +12,27 @@ export const QWEN_SPECIAL_TOKENS = [
 ] as const;
 
 export interface SmallTokenizerOptions {
-  /** Largest integer that is one token; at most 999. Default 255. */
+  /** Largest integer that is a single token; at most 999. Default 255. */
   largestNumber?: number;
   /** Pixels per patch and axis. Default 16. */
   patchSize?: number;
   /** Patches per token and axis. Default 2. */
   mergeSize?: number;
-  /** Smaller images are enlarged to so many pixels. Default: one token. */
+  /** Smaller images are enlarged to this many pixels. Default: one token. */
   minPixels?: number;
-  /** Larger images are shrunk to so many pixels. Default 2²⁰. */
+  /** Larger images are downscaled to this many pixels. Default 2²⁰. */
   maxPixels?: number;
 }
 
 export interface SmallTokenizer {
-  /** File name → content: what a Hugging Face folder needs besides configuration and weights. */
+  /** File name → content: the files of a Hugging Face folder besides configuration and weights. */
   files: Record<string, string>;
-  /** Token text → id, special tokens included. */
+  /** Token text → id, including special tokens. */
   vocabulary: ReadonlyMap<string, number>;
   vocabSize: number;
 }
 
-/** What a compact chat template writes around messages and in the place of images. */
+/** The tokens of a compact chat template around messages and for images. */
 export interface TemplateTokens {
   start: string;
   end: string;
@@ -45,7 +45,7 @@ const QWEN_TEMPLATE: TemplateTokens = {
   image: '<|vision_start|><|image_pad|><|vision_end|>',
 };
 
-/** A compact chat template: every message the same, images where they stand. */
+/** A compact chat template: all messages have the same form, with images inline. */
 export function compactTemplate({ start, end, image }: TemplateTokens = QWEN_TEMPLATE): string {
   return `{%- for message in messages %}
     {{- '${start}' + message.role + '\\n' }}
@@ -68,17 +68,19 @@ export function compactTemplate({ start, end, image }: TemplateTokens = QWEN_TEM
 `;
 }
 
-/** What the chat template writes behind the start of a message. */
+/** Roles that the chat template writes after the start of a message. */
 const ROLES = ['system', 'user', 'assistant', 'tool'];
 
 /**
  * A tokenizer for a small model over a known set of words, as the files of a Hugging Face folder.
  *
- * One token each: the integers 0 … `largestNumber`, every word with and without a space before it, every piece (text that
- * is one token wherever it occurs, such as `{"action":"`; the longest wins). Everything else falls back to its bytes, so
+ * Single tokens: the integers 0 … `largestNumber`, every word with and without a leading space, every piece (text
+ * that
+ * is one token wherever it occurs, such as `{"action":"`; the longest match wins). All other text falls back to
+ * bytes, so
  * that every text survives encoding and decoding.
  *
- * @param words words or phrases (split at white space); none: every text but the pieces is spelled.
+ * @param words words or phrases (split at white space); empty: all text except the pieces is spelled in bytes.
  */
 export function buildSmallTokenizer(
   words: readonly string[],
@@ -88,7 +90,7 @@ export function buildSmallTokenizer(
   const spellsAll = words.length === 0;
   const said = spellsAll ? [] : [...ROLES, ...words];
   const single = distinct(said.flatMap((phrase) => phrase.split(/\s+/))).filter((word) => word !== '');
-  // With the line feed, so that the same word in a message is spelled.
+  // With the line feed, so that the same word within a message is not affected.
   const whole = spellsAll ? [...ROLES.map((role) => `${role}\n`), ...pieces] : pieces;
   const ordinary = ordinaryVocabulary(single, whole, options.largestNumber ?? 255);
   const vocabulary = new Map(ordinary);
@@ -131,8 +133,8 @@ function ordinaryVocabulary(
 const LETTERS = /^\p{L}+$/u;
 
 /**
- * How a text is split before look-up: pieces, words that are more than letters, runs of letters, numbers of up to three
- * digits. What no alternative matches stays between the matches and ends as bytes.
+ * The split pattern before look-up: pieces, words that contain more than letters, runs of letters, numbers of up to
+ * three digits. Unmatched text stays between the matches and becomes bytes.
  */
 function splitPattern(words: readonly string[], pieces: readonly string[]): string {
   const literalPieces = pieces.filter((piece) => !LETTERS.test(piece));
@@ -222,7 +224,7 @@ function longestFirst(texts: readonly string[]): string[] {
   return distinct(texts).toSorted((a, b) => b.length - a.length);
 }
 
-/** Only what both Oniguruma and JavaScript's `u` flag let be escaped. */
+/** Escapes only characters that both Oniguruma and JavaScript's `u` flag allow to escape. */
 function escape(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }

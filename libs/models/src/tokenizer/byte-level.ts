@@ -1,6 +1,6 @@
 /**
  * The alphabet of byte-level BPE: every byte as one printable character (GPT-2's table). Printable Latin-1 characters
- * stand for themselves, the other bytes for the characters from U+0100 on.
+ * represent themselves, the other bytes are the characters from U+0100 on.
  */
 export const BYTE_CHARACTERS: readonly string[] = byteCharacters();
 
@@ -12,7 +12,7 @@ function byteCharacters(): string[] {
   });
 }
 
-/** A text as byte-level BPE spells it in its vocabulary: ` word` is `Ġword`. */
+/** A text as the vocabulary of byte-level BPE spells it: ` word` is `Ġword`. */
 export function toByteLevel(text: string): string {
   return Array.from(Buffer.from(text, 'utf8'), (byte) => BYTE_CHARACTERS[byte]).join('');
 }

@@ -1,12 +1,12 @@
 const REPLACEMENT = '\uFFFD';
 
 /**
- * Text of tokens that arrive one by one. A character whose bytes are spread over several tokens comes out with the last
- * of them; all pieces together are the text of all tokens.
+ * Decodes a stream of tokens. A character whose bytes span several tokens is emitted with the last of them; the
+ * concatenated pieces equal the text of all tokens.
  */
 export class IncrementalDecoder {
   private pending: number[] = [];
-  /** Text of `pending` that was given out already. */
+  /** The part of the text of `pending` that was already emitted. */
   private given = '';
 
   constructor(private readonly decode: (tokenIds: readonly number[]) => string) {}
@@ -17,14 +17,14 @@ export class IncrementalDecoder {
     const text = this.decode(this.pending);
     if (text.endsWith(REPLACEMENT)) return '';
     const piece = text.slice(this.given.length);
-    // One token of context stays, since some decoders treat the first token of a text differently.
+    // Keep one token of context, because some decoders treat the first token of a text differently.
     this.pending = [tokenId];
     this.given = this.decode(this.pending);
     if (this.given.includes(REPLACEMENT)) this.restart();
     return piece;
   }
 
-  /** What is left when no further token comes: incomplete characters as U+FFFD. */
+  /** The rest after the last token: incomplete characters as U+FFFD. */
   flush(): string {
     const piece = this.decode(this.pending).slice(this.given.length);
     this.restart();

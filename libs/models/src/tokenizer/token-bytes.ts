@@ -2,15 +2,15 @@ import { BYTE_CHARACTERS } from './byte-level';
 
 const BYTES = new Map(BYTE_CHARACTERS.map((character, byte) => [character, byte]));
 
-/** How a tokenizer spells text: in the characters of byte-level BPE, or as SentencePiece does. */
+/** The spelling of text in a vocabulary: the characters of byte-level BPE, or SentencePiece's. */
 export type Spelling = 'byte-level' | 'pieces';
 
-/** The spelling that the decoder in tokenizer.json undoes. */
+/** The spelling that the decoder in tokenizer.json reverses. */
 export function spellingOf({ decoder }: { decoder?: unknown }): Spelling {
   return JSON.stringify(decoder ?? null).includes('"ByteLevel"') ? 'byte-level' : 'pieces';
 }
 
-/** The bytes that a token of the vocabulary stands for within a text. */
+/** The bytes that a token of the vocabulary represents within a text. */
 export function bytesOfToken(token: string, spelling: Spelling): Uint8Array {
   if (spelling === 'byte-level') {
     const bytes = Array.from(token, (character) => BYTES.get(character));

@@ -7,10 +7,10 @@ import { bytesOfToken, spellingOf, type Spelling } from './token-bytes';
 
 type Json = Record<string, unknown>;
 
-/** More token ids than any vocabulary has. What is kept by id takes time and memory by the largest one. */
+/** More token ids than any vocabulary has. Tables by id take time and memory proportional to the largest one. */
 const MOST_IDS = 2 ** 24;
 
-/** The parsed files a tokenizer is made of. */
+/** The parsed files of a tokenizer. */
 export interface TokenizerFiles {
   /** tokenizer.json */
   tokenizer: Json;
@@ -23,20 +23,20 @@ export interface TokenizerFiles {
 }
 
 /**
- * Text ↔ token ids of one model, as its `tokenizer.json` says.
+ * Text ↔ token ids of one model, according to its `tokenizer.json`.
  *
- * Nothing is added to a text by {@link encode}: special tokens stand in the text, where the chat template put them.
+ * {@link encode} adds nothing to a text: special tokens are in the text, where the chat template put them.
  */
 export class Tokenizer {
-  /** Special tokens by their text; added tokens that are ordinary text, such as `<tool_call>`, are not among them. */
+  /** Special tokens by their text, without added tokens that are ordinary text, such as `<tool_call>`. */
   readonly specialTokens: ReadonlyMap<string, number>;
   /** Tokens that end a generation, the end-of-turn token first. */
   readonly eosTokenIds: readonly number[];
   /** Named tokens of tokenizer_config.json such as `eos_token`, for chat templates. */
   readonly namedTokens: Readonly<Record<string, string>>;
-  /** Tokens that stand before every text: what its post-processor adds, such as the beginning-of-sequence token. */
+  /** Tokens that the post-processor prepends to every text, such as the beginning-of-sequence token. */
   readonly beginningIds: readonly number[];
-  /** Whether a space is put before text behind a special token, as the first tokenizers of Llama do. */
+  /** Whether a space is added before text after a special token, as in the first tokenizers of Llama. */
   readonly spacesAdded: boolean;
   /** Largest token id plus one. */
   readonly vocabSize: number;
@@ -46,7 +46,7 @@ export class Tokenizer {
   private readonly source: string;
   private readonly spelling: Spelling;
 
-  /** @throws ModelError `bad-file` when the files do not describe a tokenizer. */
+  /** @throws ModelError `bad-file` if the files do not describe a tokenizer. */
   constructor({
     tokenizer,
     tokenizerConfig = {},
@@ -56,7 +56,7 @@ export class Tokenizer {
     this.source = source;
     refuseOddTokens(tokenizer, source);
     this.spelling = spellingOf(tokenizer);
-    // The library cleans up spaces unless told otherwise; transformers does not.
+    // The library cleans up spaces by default; transformers does not.
     const config = {
       ...tokenizerConfig,
       clean_up_tokenization_spaces: tokenizerConfig.clean_up_tokenization_spaces === true,
@@ -74,7 +74,7 @@ export class Tokenizer {
   }
 
   /**
-   * Reads `tokenizer.json`, and `tokenizer_config.json` and `generation_config.json` where present.
+   * Reads `tokenizer.json`, and `tokenizer_config.json` and `generation_config.json` if present.
    * @throws ModelError `missing-file` or `bad-file`.
    */
   static async load(dir: string): Promise<Tokenizer> {
@@ -98,7 +98,7 @@ export class Tokenizer {
     return text === '' ? [] : this.inner.encode(text, { add_special_tokens: false }).ids;
   }
 
-  /** Token ids of a text in which nothing is a special token, whatever it spells. */
+  /** Token ids of a text without recognizing special tokens. */
   encodePlain(text: string): number[] {
     const { normalizer, pre_tokenizer: preTokenizer, model } = this.inner;
     const normalized = normalizer === null ? text : normalizer.normalize(text);
@@ -107,28 +107,28 @@ export class Tokenizer {
     return model.encode(words).map((token: string) => this.requireId(token));
   }
 
-  /** Text of token ids, special tokens included unless skipped; bytes that are no UTF-8 become U+FFFD. */
+  /** Text of token ids, including special tokens unless skipped; bytes that are not valid UTF-8 become U+FFFD. */
   decode(tokenIds: readonly number[], options: { skipSpecialTokens?: boolean } = {}): string {
     if (tokenIds.length === 0) return '';
     return this.inner.decode([...tokenIds], { skip_special_tokens: options.skipSpecialTokens ?? false });
   }
 
-  /** A decoder for tokens that arrive one by one. */
+  /** A decoder for a stream of tokens. */
   incremental(options: { skipSpecialTokens?: boolean } = {}): IncrementalDecoder {
     return new IncrementalDecoder((tokenIds) => this.decode(tokenIds, options));
   }
 
-  /** Id of a token by its text, undefined where the vocabulary lacks it. */
+  /** Id of a token by its text; undefined if the vocabulary lacks it. */
   idOf(token: string): number | undefined {
     return this.inner.token_to_id(token);
   }
 
-  /** Token text (as the vocabulary spells it) of an id. */
+  /** Token text of an id, as the vocabulary spells it. */
   tokenOf(id: number): string | undefined {
     return this.inner.id_to_token(id);
   }
 
-  /** By id the bytes that each token stands for within a text; none for special tokens and where there is no token. */
+  /** By id, the bytes that each token represents within a text; undefined for special tokens and unused ids. */
   tokenBytes(): (Uint8Array | undefined)[] {
     const added = this.inner.get_added_tokens_decoder();
     return Array.from({ length: this.vocabSize }, (_, id) => {
@@ -139,7 +139,7 @@ export class Tokenizer {
     });
   }
 
-  /** Bytes of text that the longest token stands for, special tokens included. */
+  /** Byte length of the longest token's text, including special tokens. */
   get longestTokenBytes(): number {
     const special = [...this.specialTokens.keys()].map((token) => Buffer.byteLength(token));
     this.longest ??= largest([...special, ...this.tokenBytes().map((bytes) => bytes?.length ?? 0)]);
@@ -147,8 +147,8 @@ export class Tokenizer {
   }
 
   /**
-   * Id of a token the model cannot do without, such as `<|image_pad|>`.
-   * @throws ModelError `bad-config` when the vocabulary lacks it.
+   * Id of a token that the model requires, such as `<|image_pad|>`.
+   * @throws ModelError `bad-config` if the vocabulary lacks it.
    */
   requireId(token: string): number {
     const id = this.idOf(token);
@@ -162,7 +162,7 @@ export class Tokenizer {
     return id;
   }
 
-  /** The token that ends a turn: what a response is closed with. */
+  /** The token that ends a turn and closes a response. */
   get endOfTurnId(): number {
     const [id] = this.eosTokenIds;
     if (id === undefined) {
@@ -174,7 +174,7 @@ export class Tokenizer {
     return id;
   }
 
-  /** Token for padding; where none is named, the end-of-turn token. */
+  /** Padding token; the end-of-turn token if none is named. */
   get padTokenId(): number {
     const name = this.namedTokens.pad_token;
     return name === undefined ? this.endOfTurnId : this.requireId(name);
@@ -203,14 +203,14 @@ export class Tokenizer {
   }
 }
 
-/** Vocabularies are too long for `Math.max(...ids)`. */
+/** Vocabularies are too large for `Math.max(...ids)`. */
 function largest(ids: Iterable<number>): number {
   let found = -1;
   for (const id of ids) if (id > found) found = id;
   return found;
 }
 
-/** The library looks at most of a file only when it is used. */
+/** The library parses most of a file lazily, on first use. */
 function described<T>(source: string, make: () => T): T {
   try {
     return make();
@@ -221,12 +221,13 @@ function described<T>(source: string, make: () => T): T {
 }
 
 /**
- * What the library counts up to, or takes apart without a look at what it is.
- * @throws ModelError where a token is no text, or its id none, or so large that tables over all ids would never be finished
+ * Rejects faults that the library would iterate over or destructure without validation.
+ * @throws ModelError if a token is not a string, or its id is invalid or so large that tables over all ids would
+ *   never finish
  */
 function refuseOddTokens(tokenizer: Json, source: string): void {
   const vocab = (tokenizer.model as Json | null | undefined)?.vocab;
-  // A list has its tokens by id.
+  // A list contains its tokens in the order of their ids.
   const byToken = typeof vocab === 'object' && vocab !== null && !Array.isArray(vocab) ? (vocab as Json) : {};
   const added = Array.isArray(tokenizer.added_tokens) ? (tokenizer.added_tokens as (Json | null)[]) : [];
   for (const token of Object.keys(byToken)) refuseOddToken(token, byToken[token], source);
@@ -242,7 +243,7 @@ function refuseOddToken(token: unknown, id: unknown, source: string): void {
   );
 }
 
-/** Files may leave out what is null. */
+/** Files may omit keys whose value is null. */
 function withRequiredKeys(tokenizer: Json): Json {
   return {
     normalizer: null,
@@ -254,7 +255,7 @@ function withRequiredKeys(tokenizer: Json): Json {
   };
 }
 
-/** `eos_token` and its like, given as text or as `{content}`. */
+/** `eos_token` and similar fields, given as text or as `{content}`. */
 function namedTokensOf(config: Json): Record<string, string> {
   const tokens: Record<string, string> = {};
   for (const [name, value] of Object.entries(config)) {

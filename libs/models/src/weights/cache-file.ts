@@ -5,12 +5,12 @@ import { basename, dirname, join } from 'node:path';
 import { ModelError } from '../errors';
 import type { WeightStore } from './store';
 
-/** Where weights in another form than that of their files are kept, unless another folder is given. */
+/** Default folder for converted weights. */
 export function defaultCacheDir(): string {
   return join(homedir(), '.cache', 'ui-rl');
 }
 
-/** A name for what is made of weights in a certain way: changes when files, set of weights or way change. */
+/** Cache name of converted weights: depends on the files, the set of weights and the conversion. */
 export async function cacheKey(
   store: WeightStore,
   weights: readonly { name: string; shape: readonly number[] }[],
@@ -31,12 +31,12 @@ export async function cacheKey(
 }
 
 const WRITING = '.writing';
-/** Nobody writes any more to a file that has not grown for so long: a process was killed, and has left it. */
+/** Age after which an unfinished file without growth belongs to a killed process. */
 const LEFT_AFTER_MS = 3_600_000;
 
-/** Writes a temporary file and renames it: it is there as a whole or not at all. */
+/** Writes a temporary file and renames it, so that the file appears complete or not at all. */
 export async function makeFile(file: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
-  // Others may make the same file meanwhile, also under the same process id in another container.
+  // Other processes may create the same file concurrently, even with the same process id in another container.
   const temporary = `${file}.${randomUUID()}${WRITING}`;
   try {
     await mkdir(dirname(file), { recursive: true });
@@ -57,14 +57,14 @@ export async function makeFile(file: string, write: (handle: FileHandle) => Prom
   }
 }
 
-/** They are as large as the weights. */
+/** Removes leftovers, which are as large as the weights. */
 async function removeLeft(file: string): Promise<void> {
   const folder = dirname(file);
   const names = await readdir(folder);
   const unfinished = names.filter((name) => name.startsWith(`${basename(file)}.`) && name.endsWith(WRITING));
   for (const name of unfinished) {
     const path = join(folder, name);
-    // Somebody else may have renamed or removed it by now.
+    // Another process may have renamed or removed it meanwhile.
     const found = await stat(path).catch(() => null);
     if (found !== null && Date.now() - found.mtimeMs > LEFT_AFTER_MS) await rm(path, { force: true });
   }

@@ -1,4 +1,4 @@
-/** How frozen linear layers are quantized: one scale per block of so many numbers of a row. */
+/** Block size of quantized linear layers: one scale per block of a row. */
 export const QUANTIZATION_BLOCK = 32;
 
 export type Quantization = 'int4' | 'int8';
@@ -12,8 +12,8 @@ export interface QuantizedMatrix {
 }
 
 /**
- * Quantizes rows whose length is a multiple of the block. The number with the largest magnitude of a block is met exactly by
- * int4 (code 0, since -8 has no counterpart), within half a step by int8.
+ * Quantizes rows whose length is a multiple of the block. int4 represents the number with the largest magnitude of a
+ * block exactly (code 0, because -8 has no counterpart), int8 within half a step.
  */
 export function quantize(numbers: Float32Array, kind: Quantization): QuantizedMatrix {
   const blocks = numbers.length / QUANTIZATION_BLOCK;

@@ -38,7 +38,7 @@ const matrices = [
   { name: 'odd', shape: [3, 5] as [number, number] },
 ];
 
-/** x · wᵀ for x of two rows. */
+/** x · wᵀ for x with two rows. */
 async function product(
   weights: WeightStore,
   quantized: QuantizedWeights,
@@ -61,7 +61,7 @@ describe.each(['int4', 'int8'] as const)('%s', (kind: Quantization) => {
       const scale = scales[Math.floor(i / QUANTIZATION_BLOCK)];
       const code =
         kind === 'int4' ? ((codes[i >> 1] >> (4 * (i % 2))) & 15) - 8 : new Int8Array(codes.buffer)[i];
-      // The last int4 code is missing on one side, where a number may be a whole step away.
+      // int4 lacks the last code on one side, where the error may be a whole step.
       expect(Math.abs(code * scale - number)).toBeLessThanOrEqual(
         Math.abs(scale) * (kind === 'int4' ? 1.001 : 0.501),
       );

@@ -7,21 +7,21 @@ import { QUANTIZATION_BLOCK, quantize, type Quantization } from './quantize';
 import { isFile } from './safetensors';
 import type { WeightStore } from './store';
 
-/** Raised when the same weights are quantized in another way. */
+/** Increment when the quantization of the same weights changes. */
 const FORMAT = 1;
 
-/** A matrix of quantized weights [N, K], as it lies in a file. */
+/** A matrix of quantized weights [N, K], as stored in a file. */
 export interface QuantizedWeight {
   kind: Quantization;
   shape: readonly [number, number];
   codes: ExternalData;
   /** float32 [N, K / block] */
   scales: ExternalData;
-  /** int4: as many codes of 8 as there are scales */
+  /** int4: as many zero points of 8 as there are scales */
   zeroPoints: ExternalData | undefined;
 }
 
-/** A weight to be quantized: a matrix [N, K], or one of a stack of them. */
+/** A weight to quantize: a matrix [N, K], or one matrix of a stack. */
 export interface QuantizableWeight {
   name: string;
   shape: readonly [number, number];
@@ -38,12 +38,12 @@ export function matricesOf(
   });
 }
 
-/** What matrix `index` of a stack is called. */
+/** Name of matrix `index` of a stack. */
 export function matrixName(stack: string, index: number): string {
   return `${stack}.${index}`;
 }
 
-/** Where the original of a weight lies in a model. */
+/** The location of the original weight in a model. */
 function originalOf({ name, shape, stack }: QuantizableWeight): { name: string; shape: readonly number[] } {
   return stack === undefined ? { name, shape } : { name: stack.name, shape: [stack.count, ...shape] };
 }
@@ -63,7 +63,7 @@ function codeBytes([rows, columns]: readonly [number, number], kind: Quantizatio
   return kind === 'int4' ? (rows * columns) / 2 : rows * columns;
 }
 
-/** Zero points of the largest matrix first, which all share; then codes and scales of each. */
+/** First the zero points of the largest matrix, which all matrices share; then codes and scales of each. */
 function layoutOf(weights: readonly QuantizableWeight[], kind: Quantization): Layout {
   const aligned = (bytes: number): number => Math.ceil(bytes / 64) * 64;
   const zeroPointBytes =
@@ -80,8 +80,8 @@ function layoutOf(weights: readonly QuantizableWeight[], kind: Quantization): La
 }
 
 /**
- * Frozen linear layers in 4 or 8 bits (QLoRA, arXiv:2305.14314, with plain integers), in a file that is made once and then
- * mapped: sessions share its pages.
+ * Frozen linear layers in 4 or 8 bits (QLoRA, arXiv:2305.14314, with plain integers), in a file that is created once
+ * and then mapped: sessions share its pages.
  */
 export class QuantizedWeights {
   private readonly layout: Layout;
@@ -95,10 +95,10 @@ export class QuantizedWeights {
   }
 
   /**
-   * Finds the quantized weights of a model, or makes them.
-   * @param weights matrices; those whose rows are no multiple of the block stay as they are
-   * @param cacheDir where the file is kept, under a name that depends on the original files
-   * @param onProgress share of the work that is done
+   * Opens the quantized weights of a model, creating them if necessary.
+   * @param weights matrices; those whose row length is not a multiple of the block stay unquantized
+   * @param cacheDir folder of the file, whose name depends on the original files
+   * @param onProgress share of the completed work
    */
   static async open(
     store: WeightStore,
@@ -125,7 +125,7 @@ export class QuantizedWeights {
     return quantized;
   }
 
-  /** Undefined where a weight is not quantized. */
+  /** Undefined if a weight is not quantized. */
   get(name: string): QuantizedWeight | undefined {
     const weight = this.weights.get(name);
     const region = this.layout.regions.get(name);

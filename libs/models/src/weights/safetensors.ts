@@ -4,7 +4,7 @@ import { readFully } from '@ui-rl/graph';
 import { ModelError } from '../errors';
 import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half';
 
-/** Element types a safetensors header may name and this lib reads. */
+/** Element types of safetensors headers that this lib reads. */
 export type SafetensorsDtype = 'F32' | 'BF16' | 'F16' | 'I64' | 'I32' | 'U8' | 'BOOL';
 
 const elementBytes: Record<SafetensorsDtype, number> = {
@@ -17,7 +17,7 @@ const elementBytes: Record<SafetensorsDtype, number> = {
   BOOL: 1,
 };
 
-/** Where one tensor lies: `offset` and `length` are bytes within `file`. */
+/** Location of a tensor: `offset` and `length` are bytes within `file`. */
 export interface TensorEntry {
   name: string;
   dtype: SafetensorsDtype;
@@ -117,8 +117,8 @@ function parseEntry(file: string, name: string, raw: unknown, dataStart: number,
 }
 
 /**
- * Reads the header of a safetensors file: which tensors it holds and where.
- * @throws ModelError naming file and tensor when the file is truncated or its header is inconsistent.
+ * Reads the header of a safetensors file: its tensors and their locations.
+ * @throws ModelError naming file and tensor if the file is truncated or its header is inconsistent.
  */
 export async function readSafetensorsHeader(file: string): Promise<SafetensorsHeader> {
   const { json, dataStart, size } = await readHeaderBytes(file);
@@ -138,7 +138,7 @@ export async function readSafetensorsHeader(file: string): Promise<SafetensorsHe
   return { entries, metadata: metadata as Record<string, string> };
 }
 
-/** Reads the bytes of one tensor, at the start of a buffer of its own. */
+/** Reads the bytes of one tensor to the start of a new buffer. */
 export async function readTensorBytes(entry: TensorEntry): Promise<ArrayBuffer> {
   const bytes = new Uint8Array(entry.length);
   const handle = await open(entry.file, 'r');
@@ -152,7 +152,7 @@ export async function readTensorBytes(entry: TensorEntry): Promise<ArrayBuffer> 
   return bytes.buffer;
 }
 
-/** Decodes a floating-point tensor to float32. bf16 and fp16 are converted (exactly), at twice the memory. */
+/** Decodes a floating-point tensor to float32. bf16 and fp16 are converted exactly, at twice the memory. */
 export function decodeFloats(entry: TensorEntry, bytes: ArrayBuffer): Float32Array {
   switch (entry.dtype) {
     case 'F32':
@@ -179,29 +179,29 @@ export async function readSafetensors(file: string): Promise<Map<string, FloatTe
   return tensors;
 }
 
-/** float32 numbers as a file of that type holds them. */
+/** float32 numbers in the file representation of that type. */
 export function encodeFloats(data: Float32Array, dtype: FloatDtype): Uint8Array {
   const encoded = dtype === 'F32' ? data : dtype === 'BF16' ? toBfloat16(data) : toFloat16(data);
   return new Uint8Array(encoded.buffer, encoded.byteOffset, encoded.byteLength);
 }
 
-/** Floating-point types a file can be written in. */
+/** Floating-point types for written files. */
 export type FloatDtype = 'F32' | 'BF16' | 'F16';
 
-/** How tensors are written; default float32. */
+/** Type of written tensors; default float32. */
 export interface WriteOptions {
   dtype?: FloatDtype;
   metadata?: Record<string, string>;
 }
 
-/** Bytes of a tensor in a file of that type. */
+/** Size of a tensor in a file of that type, in bytes. */
 export function tensorBytes(shape: readonly number[], dtype: SafetensorsDtype): number {
   return shape.reduce((a, b) => a * b, 1) * elementBytes[dtype];
 }
 
 /**
- * The length and header of a file that holds these tensors in that order. The data after it starts at a multiple of 64 bytes,
- * so that a reader can map it.
+ * The length and header of a file with these tensors in that order. The data starts at a multiple of 64 bytes, so
+ * that a reader can map it.
  */
 export function encodeHeader(
   tensors: Iterable<{ name: string; shape: readonly number[] }>,
@@ -231,8 +231,8 @@ function checkSize(name: string, { shape, data }: FloatTensor): void {
 }
 
 /**
- * The bytes of a safetensors file, piece by piece. Names are sorted, so equal tensors give equal bytes.
- * @throws ModelError when a tensor's shape does not fit its data.
+ * The bytes of a safetensors file, piece by piece. Names are sorted, so that equal tensors give equal bytes.
+ * @throws ModelError if a tensor's shape does not match its data.
  */
 function* safetensorsChunks(
   tensors: ReadonlyMap<string, FloatTensor>,
@@ -244,7 +244,7 @@ function* safetensorsChunks(
   for (const { data } of sorted) yield encodeFloats(data, options.dtype ?? 'F32');
 }
 
-/** Writes tensors to a safetensors file, whose bytes depend on the tensors and options only. */
+/** Writes tensors to a safetensors file, whose bytes depend only on the tensors and options. */
 export async function writeSafetensors(
   file: string,
   tensors: ReadonlyMap<string, FloatTensor>,
@@ -259,7 +259,9 @@ export async function writeSafetensors(
   }
 }
 
-/** sha256 (hex) of the file that {@link writeSafetensors} would write: the identity of an adapter or of full weights. */
+/**
+ * Hex sha256 of the file that {@link writeSafetensors} would write: the identity of an adapter or of full weights.
+ */
 export function tensorsDigest(tensors: ReadonlyMap<string, FloatTensor>, options: WriteOptions = {}): string {
   const hash = createHash('sha256');
   for (const chunk of safetensorsChunks(tensors, options)) hash.update(chunk);

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-/** A tensor that comes in pieces of that length. */
+/** A tensor in pieces of the given length. */
 function counting(
   name: string,
   length: number,

@@ -5,31 +5,31 @@ import { encodeFloats, encodeHeader, tensorBytes, type FloatDtype } from './safe
 
 const indexFile = 'model.safetensors.index.json';
 
-/** A tensor that is made while it is written. */
+/** A tensor that is generated while it is written. */
 export interface StreamedTensor {
   name: string;
   shape: readonly number[];
-  /** its numbers, row-major, in pieces of any length; a piece is not read again once the next one was requested */
+  /** its numbers, row-major, in pieces of any length; a piece is not read after the next one is requested */
   pieces: () => Iterable<Float32Array>;
 }
 
 /** How {@link writeSharded} writes. */
 export interface ShardOptions {
   dtype: FloatDtype;
-  /** largest size of a file's data; only a tensor larger than that has a larger file, its own */
+  /** maximum data size of a file; only a tensor that exceeds it gets a larger file, alone */
   maxShardBytes: number;
   onBytes?: (written: number) => void;
-  /** ends the writing between two pieces; what was written is removed */
+  /** aborts between two pieces; removes the files written so far */
   signal?: AbortSignal;
 }
 
-/** Which tensors go into one file, in that order. */
+/** The tensors of one file, in order. */
 interface Shard {
   file: string;
   tensors: StreamedTensor[];
 }
 
-/** Puts tensors into files in order, none larger than the limit where that is possible. */
+/** Assigns tensors to files in order, within the size limit if possible. */
 function planShards(tensors: readonly StreamedTensor[], { dtype, maxShardBytes }: ShardOptions): Shard[] {
   const groups: StreamedTensor[][] = [];
   let remaining = 0;
@@ -50,7 +50,7 @@ function planShards(tensors: readonly StreamedTensor[], { dtype, maxShardBytes }
   }));
 }
 
-/** Room that pieces are gathered in before they are written: few, large writes. */
+/** Buffer that collects pieces for few, large writes. */
 const BUFFER_BYTES = 8 * 2 ** 20;
 
 class BufferedFile {
@@ -100,9 +100,11 @@ async function writeTensors(handle: FileHandle, tensors: readonly StreamedTensor
 }
 
 /**
- * Writes tensors into the weight files of a model folder, one piece at a time: `model.safetensors`, or where they do not fit
- * into one file `model-0000x-of-0000n.safetensors` and the index. Names the files written; when it fails it removes them.
- * @throws ModelError when a tensor gives fewer or more numbers than its shape has.
+ * Writes tensors to the weight files of a model folder, one piece at a time: `model.safetensors`, or, if they do not
+ * fit
+ * into one file, `model-0000x-of-0000n.safetensors` and the index. Returns the names of the files; removes them on
+ * failure.
+ * @throws ModelError if a tensor gives fewer or more numbers than its shape has.
  */
 export async function writeSharded(
   dir: string,

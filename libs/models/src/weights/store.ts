@@ -14,7 +14,7 @@ import {
 } from './safetensors';
 import { otherWeightFiles } from './unreadable-weights';
 
-/** A frozen weight as a graph constant: mapped from its file as it is stored there, or float32 held in memory. */
+/** A frozen weight as a graph constant: mapped from its file in its storage type, or float32 in memory. */
 export type WeightData =
   | { dtype: 'float32' | 'bfloat16' | 'float16'; external: { path: string; offset: number; length: number } }
   | { dtype: 'float32'; data: Float32Array };
@@ -25,7 +25,7 @@ const constantTypes: Partial<Record<SafetensorsDtype, 'float32' | 'bfloat16' | '
   F16: 'float16',
 };
 
-/** Of tensors that are compared, at a time. */
+/** Bytes of tensors to compare at a time. */
 const COMPARED_BYTES = 8 * 2 ** 20;
 
 function constantType({ file, name, dtype }: TensorEntry): 'float32' | 'bfloat16' | 'float16' {
@@ -64,9 +64,9 @@ export function transposeEach(data: Float32Array, [count, rows, columns]: readon
 }
 
 /**
- * The weights of a model folder by name: where each lies and what shape it has.
- * They are not copied: {@link constant} points into the file, and ONNX Runtime maps it. CPU kernels compute in float32, so a
- * graph converts bf16 and fp16 weights each time it needs them, unless {@link holdAsFloat32} has converted them once.
+ * The weights of a model folder by name, with their locations and shapes. They are not copied: {@link constant}
+ * refers to the file, which ONNX Runtime maps. CPU kernels compute in float32, so a graph converts bf16 and fp16
+ * weights on each use, unless {@link holdAsFloat32} has converted them once.
  */
 export class WeightStore {
   /** by the name in the file */
@@ -75,12 +75,12 @@ export class WeightStore {
   private constructor(
     readonly source: string,
     private readonly entries: ReadonlyMap<string, TensorEntry>,
-    /** what a weight may be called in the files, besides its own name */
+    /** alternative name of a weight in the files */
     private readonly checkpointName: (name: string) => string = (name) => name,
   ) {}
 
   /**
-   * Opens `model.safetensors` or the shards named by `model.safetensors.index.json` in a folder.
+   * Opens `model.safetensors` or the shards in `model.safetensors.index.json` of a folder.
    * @param checkpointName see `Family.checkpointName`
    */
   static async open(dir: string, checkpointName?: (name: string) => string): Promise<WeightStore> {
@@ -104,7 +104,7 @@ export class WeightStore {
     return new WeightStore(path, (await readSafetensorsHeader(path)).entries);
   }
 
-  /** Weights held in memory, for example freshly initialized ones. */
+  /** Weights in memory, for example freshly initialized ones. */
   static fromTensors(tensors: ReadonlyMap<string, FloatTensor>): WeightStore {
     const entries = new Map<string, TensorEntry>();
     const store = new WeightStore('memory', entries);
@@ -115,7 +115,7 @@ export class WeightStore {
     return store;
   }
 
-  /** Weights of which only the shapes are known (as float32): for graphs that are looked at and never run. */
+  /** Weights with known shapes only (as float32): for graphs that are analysed and never run. */
   static ofShapes(specs: Iterable<{ name: string; shape: readonly number[] }>): WeightStore {
     const entries = new Map<string, TensorEntry>();
     for (const { name, shape } of specs) {
@@ -135,7 +135,7 @@ export class WeightStore {
 
   /**
    * The entry of a tensor.
-   * @throws ModelError naming the file when it is missing or has another shape than expected.
+   * @throws ModelError naming the file if it is missing or has another shape than expected.
    */
   entry(name: string, expectedShape?: readonly number[]): TensorEntry {
     const entry = this.find(name);
@@ -156,7 +156,7 @@ export class WeightStore {
   }
 
   /**
-   * The entry of a tensor that may be a stack of matrices (three axes), each of them transposed in the file.
+   * The entry of a tensor that may be a stack of matrices (three axes), each transposed in the file.
    * @throws ModelError as {@link entry}.
    */
   locate(name: string, shape: readonly number[]): { entry: TensorEntry; transposed: boolean } {
@@ -173,7 +173,8 @@ export class WeightStore {
   }
 
   /**
-   * Checks that every expected tensor is there with its shape and holds floating-point numbers; the matrices of a stack may be
+   * Verifies that all expected tensors exist with their shapes and hold floating-point numbers; the matrices of a
+   * stack may be
    * transposed.
    * @throws ModelError naming file and tensor.
    */
@@ -181,7 +182,7 @@ export class WeightStore {
     for (const { name, shape } of expected) constantType(this.locate(name, shape).entry);
   }
 
-  /** Whether two tensors hold the same numbers, as far as both are stored in the same type. */
+  /** Whether two tensors are equal, provided that both have the same type. */
   async areEqual(one: string, other: string): Promise<boolean> {
     const [a, b] = [this.entry(one), this.entry(other)];
     if (a.dtype !== b.dtype || shapeText(a.shape) !== shapeText(b.shape)) return false;
@@ -194,7 +195,9 @@ export class WeightStore {
     return true;
   }
 
-  /** Keeps bf16 and fp16 tensors in memory as float32: twice their size on disk, and no conversion when they are needed. */
+  /**
+   * Holds bf16 and fp16 tensors in memory as float32: twice their size on disk, but without conversion on each use.
+   */
   async holdAsFloat32(names: Iterable<string> = this.entries.keys()): Promise<void> {
     for (const name of names) {
       const entry = this.entry(name);
@@ -205,8 +208,8 @@ export class WeightStore {
   }
 
   /**
-   * A weight as graph constant.
-   * @throws ModelError naming file and tensor where it holds no floating-point numbers.
+   * A weight as a graph constant.
+   * @throws ModelError naming file and tensor if it does not hold floating-point numbers.
    */
   constant(name: string, expectedShape?: readonly number[]): WeightData {
     const entry = this.entry(name, expectedShape);
@@ -219,7 +222,7 @@ export class WeightStore {
   }
 
   /**
-   * A stack of matrices [count, out, in] as a constant each, in the layout of the file: where `transposed`, that is [in, out].
+   * A stack of matrices [count, out, in] as one constant each, in the layout of the file: [in, out] if `transposed`.
    * A stack of square matrices counts as not transposed.
    */
   stack(
@@ -249,7 +252,10 @@ export class WeightStore {
     return transposed ? transposeEach(data, [1, ...size]) : data;
   }
 
-  /** A private float32 copy of a weight, for example to train it; matrices of a stack are transposed to `expectedShape`. */
+  /**
+   * A private float32 copy of a weight, for example to train it; matrices of a stack are transposed to
+   * `expectedShape`.
+   */
   async read(name: string, expectedShape?: readonly number[]): Promise<Float32Array> {
     const { entry, transposed } = this.locate(name, expectedShape ?? this.entry(name).shape);
     const data = this.converted.get(entry.name);

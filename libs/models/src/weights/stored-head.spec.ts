@@ -15,13 +15,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-/** The places of `tie_word_embeddings`; undefined for one that is left out. */
+/** The two positions of `tie_word_embeddings`; undefined if it is omitted. */
 interface Flags {
   outer?: boolean | undefined;
   text?: boolean | undefined;
 }
 
-/** A copy of a model whose config.json says this. */
+/** A copy of a model with these values in config.json. */
 function copyOf(name: string, { outer, text }: Flags): void {
   cpSync(join(fixtures, name, 'model'), dir, { recursive: true });
   const file = join(dir, 'config.json');
@@ -81,7 +81,7 @@ describe.each(tied)('%s, whose files hold none', (name) => {
 
 const single = own.filter((name) => readdirSync(join(fixtures, name, 'model')).includes('model.safetensors'));
 
-/** Puts the output layer of a single file into shards of its own, or changes it. */
+/** Moves the output layer of a single file to separate shards, or changes it. */
 async function rewriteHead(change: (tensors: Map<string, FloatTensor>, head: string, input: string) => void) {
   const file = join(dir, 'model.safetensors');
   const tensors = await readSafetensors(file);

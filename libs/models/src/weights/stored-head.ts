@@ -9,7 +9,7 @@ function untie(section: Json): Json {
   return section.tie_word_embeddings === true ? { ...section, tie_word_embeddings: false } : section;
 }
 
-/** A configuration whose output layer is not the embeddings. */
+/** The configuration with an untied output layer. */
 export function withOwnHead(config: Json): Json {
   const untied = untie(config);
   const text = config.text_config as Json | null | undefined;
@@ -17,9 +17,10 @@ export function withOwnHead(config: Json): Json {
 }
 
 /**
- * The configuration with the output layer that the weight files have: where they hold one that differs from the embeddings, it
- * counts, whatever `tie_word_embeddings` says (`tie_weights` of transformers 5).
- * @throws ModelError where there is no output layer, and none is said to be the embeddings.
+ * The configuration with the output layer of the weight files: if they contain one that differs from the embeddings,
+ * it takes
+ * precedence over `tie_word_embeddings` (`tie_weights` of transformers 5).
+ * @throws ModelError if there is no output layer and the embeddings are not tied.
  */
 export async function withStoredHead(config: Json, family: Family, weights: WeightStore): Promise<Json> {
   const names = family.parameters().map(({ name }) => name);

@@ -22,7 +22,7 @@ function editConfig(change: (config: Json) => void): void {
   writeFileSync(file, JSON.stringify(config));
 }
 
-/** Rewrites the tensors of the model, whatever types they then have. */
+/** Rewrites the tensors of the model, possibly with other types. */
 function editTensors(change: (tensors: Map<string, Stored>, layer: string) => void): void {
   const file = join(dir, 'model.safetensors');
   const bytes = readFileSync(file);
@@ -63,7 +63,7 @@ const zeros = (dtype: string, shape: number[], bytesEach: number): Stored => [
   Buffer.alloc(shape.reduce((a, b) => a * b) * bytesEach),
 ];
 
-/** What quantizers make of one layer [48, 48]. */
+/** The output of quantizers for one layer [48, 48]. */
 const layers: [string, Json, (tensors: Map<string, Stored>, layer: string) => void][] = [
   [
     'bitsandbytes',

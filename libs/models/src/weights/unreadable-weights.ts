@@ -3,17 +3,17 @@ import { ModelError } from '../errors';
 
 type Json = Record<string, unknown>;
 
-/** Where config.json says that weights were quantized: transformers; older compressed-tensors; MLX. */
+/** Sections of config.json that describe quantized weights: transformers; older compressed-tensors; MLX. */
 const sections = ['quantization_config', 'compression_config', 'quantization'];
 
-/** Where other programs say it: AutoGPTQ, AutoAWQ, NVIDIA's ModelOpt. */
+/** Files of other quantizers: AutoGPTQ, AutoAWQ, NVIDIA's ModelOpt. */
 const files = ['quantize_config.json', 'quant_config.json', 'hf_quant_config.json'];
 
 function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null;
 }
 
-/** How the weights of a folder were quantized, in words; undefined where nothing says so. */
+/** Describes the quantization of a folder's weights; undefined if there is no sign of one. */
 async function quantizationOf(dir: string, config: Json): Promise<string | undefined> {
   for (const [prefix, part] of [['', config] as const, ['text_config.', config.text_config] as const]) {
     if (!isObject(part)) continue;
@@ -30,8 +30,8 @@ async function quantizationOf(dir: string, config: Json): Promise<string | undef
 }
 
 /**
- * What is told of weights that cannot be read: where the folder says that they were quantized, that is the reason. A folder that
- * says so beside plain weights is read like any other.
+ * The error for unreadable weights: the quantization, if the folder declares one. A folder that declares one beside
+ * plain weights is read normally.
  */
 export async function unreadableWeights(error: unknown, dir: string, config: Json): Promise<unknown> {
   if (!(error instanceof ModelError) || error.category === 'missing-file') return error;
@@ -46,7 +46,7 @@ export async function unreadableWeights(error: unknown, dir: string, config: Jso
   );
 }
 
-/** Weights in other formats that a folder without safetensors holds, for messages. */
+/** Weights in other formats in a folder without safetensors, for messages. */
 export async function otherWeightFiles(dir: string): Promise<string[]> {
   const names: string[] = await readdir(dir).catch(() => []);
   return names.filter((name) => /\.(gguf|bin|pt|pth|h5|msgpack|npz)$/.test(name)).toSorted();

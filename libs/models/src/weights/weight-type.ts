@@ -5,15 +5,15 @@ import { encodeFloats, encodeHeader, isFile, type FloatDtype } from './safetenso
 import { WeightStore } from './store';
 
 /**
- * In which type frozen weights are held: `auto` takes float32 for models of up to a gigabyte and leaves larger ones as they are
- * stored. They are mapped from files, where the model's own are of another type from a converted copy in the cache; only
- * weights of tiny models are converted in memory.
+ * Type of frozen weights: `auto` uses float32 for models of up to a gigabyte and the stored type for larger ones.
+ * Weights are mapped from files, from a converted copy in the cache if the stored type differs; only weights of tiny
+ * models are converted in memory.
  */
 export type WeightType = 'auto' | 'fp32' | 'bf16' | 'fp16';
 
-/** Models that take no more than this as float32 are converted in memory, where every session has a copy of its own. */
+/** Models up to this size in float32 are converted in memory, where every session has its own copy. */
 const IN_MEMORY_LIMIT = 64 * 1024 ** 2;
-/** Up to this size `auto` is float32. */
+/** Up to this size, `auto` is float32. */
 const FLOAT32_LIMIT = 1024 ** 3;
 
 const fileTypes: Record<Exclude<WeightType, 'auto'>, FloatDtype> = { fp32: 'F32', bf16: 'BF16', fp16: 'F16' };
@@ -23,7 +23,7 @@ export function isHeldAsFloat32(family: Pick<Family, 'parameters'>): boolean {
   return float32Bytes(family.parameters()) <= IN_MEMORY_LIMIT;
 }
 
-/** Whether `auto` maps the weights of a model from a copy in float32, where they are stored in another type. */
+/** Whether `auto` maps the weights of a model from a float32 copy if they are stored in another type. */
 export function isMappedAsFloat32(family: Pick<Family, 'parameters'>): boolean {
   const bytes = float32Bytes(family.parameters());
   return bytes > IN_MEMORY_LIMIT && bytes <= FLOAT32_LIMIT;
@@ -35,7 +35,7 @@ function float32Bytes(parameters: readonly ParameterSpec[]): number {
 
 /**
  * The weights of a model in the requested type.
- * @param onProgress share of the copy that is written, where one has to be made
+ * @param onProgress share of the copy that is written, if one has to be created
  */
 export async function holdWeights(
   store: WeightStore,
@@ -56,7 +56,7 @@ export async function holdWeights(
   return convertedStore(store, parameters, dtype, cacheDir, onProgress);
 }
 
-/** A copy of the weights in another type, made once. */
+/** A copy of the weights in another type, created once. */
 async function convertedStore(
   store: WeightStore,
   parameters: readonly ParameterSpec[],

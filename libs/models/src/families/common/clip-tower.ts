@@ -6,8 +6,8 @@ import { encoderParameters, siglipKernelShape, siglipPatchLength, type SiglipCon
 import { encodePatches } from './siglip-tower';
 
 /**
- * Patches [N, 1 + P, patchLength], of which the first of each picture is all zeros, to [N·(1 + P), hidden]: there stands the
- * class embedding, in the place of the patch. Patches are embedded without a bias, so that zeros add nothing to it.
+ * Patches [N, 1 + P, patchLength], whose first row per picture is zero, to [N·(1 + P), hidden] with the class
+ * embedding in that row. The patch embedding has no bias, so zeros add nothing to it.
  */
 function embed(build: LayerBuilder, vision: SiglipConfig, patches: Value): Value {
   const { prefix, hiddenSize, side, normEps } = vision;
@@ -25,8 +25,8 @@ function embed(build: LayerBuilder, vision: SiglipConfig, patches: Value): Value
 }
 
 /**
- * A CLIP vision tower (arXiv:2103.00020), whose layers are those of SigLIP: hidden states [N·(1 + P), hidden] before the
- * first layer, and after each up to the last used one.
+ * A CLIP vision tower (arXiv:2103.00020), whose layers are those of SigLIP: hidden states [N·(1 + P), hidden] before
+ * the first layer, and after each layer up to the last used one.
  */
 export function buildClipStates(build: LayerBuilder, vision: SiglipConfig, patches: Value): Value[] {
   return build.graph.scope('vision_model', () => {
@@ -35,7 +35,7 @@ export function buildClipStates(build: LayerBuilder, vision: SiglipConfig, patch
   });
 }
 
-/** Every weight of the tower. */
+/** All weights of the tower. */
 export function clipParameters(vision: SiglipConfig): ParameterSpec[] {
   const { prefix, hiddenSize, side } = vision;
   const name = `${prefix}.embeddings`;

@@ -14,21 +14,21 @@ export interface RopeConfig {
   /** `rope_theta` */
   theta: number;
   /**
-   * `mrope_section`: how many of the frequencies, one for each two numbers that turn, go with time, height and width; null where
-   * all go with one position
+   * `mrope_section`: number of rotation frequencies, one per two rotated numbers, for time, height and width; null if
+   * all use the same position
    */
   sections: readonly [number, number, number] | null;
-  /** whether the axes take turns (Qwen3-VL) or follow each other (Qwen2-VL) */
+  /** whether the axes alternate (Qwen3-VL) or are contiguous (Qwen2-VL) */
   interleaved: boolean;
-  /** how the frequencies are stretched, where they are */
+  /** scaling of the frequencies, if any */
   scaling?: RopeScaling;
 }
 
-/** A decoder of the Llama kind: what the families' text models have in common, and where they differ. */
+/** A Llama-style decoder: the common configuration of the families' text models, and their differences. */
 export interface DecoderConfig {
-  /** module that holds embed_tokens, layers and norm */
+  /** module that contains embed_tokens, layers and norm */
   prefix: string;
-  /** weight of the output layer: with tied embeddings that of the input */
+  /** weight of the output layer: the input embedding if they are tied */
   outputWeight: string;
   vocabSize: number;
   hiddenSize: number;
@@ -46,55 +46,56 @@ export interface DecoderConfig {
   qkNorm: boolean;
   rope: RopeConfig;
   maxPositions: number;
-  /** the layers whose feed-forward network is a mixture of experts, where there are any */
+  /** the layers with a mixture of experts as feed-forward network, if any */
   mixture?: MixtureConfig;
-  /** the layers whose attention is linear, where there are any */
+  /** the layers with linear attention, if any */
   linearAttention?: LinearAttentionConfig;
-  /** numbers of each head that turn with the position, the first ones; default: all */
+  /** number of leading numbers of each head that are rotated; default: all */
   rotaryDim?: number;
-  /** whether queries have a gate next to them, a sigmoid of which multiplies what attention gives (arXiv:2505.06708) */
+  /** whether a sigmoid gate, computed along with the queries, multiplies the attention's result (arXiv:2505.06708) */
   outputGate?: boolean;
-  /** whether what the weights of norms add to is 1 (Qwen3.5), not 0 */
+  /** whether the weights of norms are offsets from 1 (Qwen3.5) instead of factors */
   normsAddToOne?: boolean;
 }
 
-/** Numbers of each head that turn with the position. */
+/** Number of rotated numbers of each head. */
 export function rotaryDimOf({ rotaryDim, headDim }: DecoderConfig): number {
   return rotaryDim ?? headDim;
 }
 
-/** Whether a layer has softmax attention, and so keys and values to remember. */
+/** Whether a layer has softmax attention, and therefore keys and values to cache. */
 export function hasKeys({ linearAttention }: DecoderConfig, layer: number): boolean {
   return linearAttention?.layers.has(layer) !== true;
 }
 
-/** What a configuration may leave out; what has no default here must be given. */
+/** Defaults for optional fields; fields without a default here are required. */
 export interface DecoderDefaults {
   vocabSize?: number;
   hiddenSize?: number;
   intermediateSize?: number;
   layers?: number;
   heads?: number;
-  /** default: as many as query heads */
+  /** default: the number of query heads */
   kvHeads?: number;
   /** default: hiddenSize / heads */
   headDim?: number;
   normEps?: number;
 }
 
-/** The output layer's weight, where it is not that of the embeddings. */
+/** The output layer's weight if it is not tied to the embeddings. */
 export const OWN_HEAD = 'lm_head.weight';
 
 /**
- * The weight of the output layer by `tie_word_embeddings`, which stands at the top of config.json, in `text_config`, or in both:
- * transformers 4 wrote it into either. A file with an output layer of its own decides otherwise, see `withStoredHead`.
+ * The weight of the output layer according to `tie_word_embeddings`, which is at the top level of config.json, in
+ * `text_config`, or in both: transformers 4 wrote it to either. If the weight files contain a separate output layer,
+ * that takes precedence, see `withStoredHead`.
  */
 export function outputWeight(prefix: string, top: ConfigReader, text: ConfigReader): string {
   const isTied = [top, text].some((reader) => reader.boolean('tie_word_embeddings', false));
   return isTied ? `${prefix}.embed_tokens.weight` : OWN_HEAD;
 }
 
-/** Reads what the text configurations of all families call the same, with their defaults where it is left out. */
+/** Reads the fields that the text configurations of all families share, with their defaults. */
 export function parseDecoder(
   reader: ConfigReader,
   own: Omit<
@@ -127,10 +128,11 @@ export function parseDecoder(
 }
 
 /**
- * `mrope_section` of a rope section: how many of the frequencies, one for each two of `rotaryDim` numbers, turn with time, height and
+ * `mrope_section` of a rope section: number of rotation frequencies, one per two of `rotaryDim` numbers, for time,
+ * height and
  * width.
- * @param size what `rotaryDim` is, for messages
- * @throws ModelError when they do not add up.
+ * @param size name of `rotaryDim` for messages
+ * @throws ModelError if they do not add up.
  */
 export function mropeSections(
   rope: ConfigReader,
@@ -153,12 +155,12 @@ function layersOf(text: DecoderConfig): string[] {
   return Array.from({ length: text.layers }, (_, layer) => decoderLayer(text, layer));
 }
 
-/** Outputs of the query projection: queries, and gates of equal number next to each head's. */
+/** Outputs of the query projection: queries, with a gate of equal size after each head's. */
 export function queryOutputs({ heads, headDim, outputGate }: DecoderConfig): number {
   return heads * headDim * (outputGate === true ? 2 : 1);
 }
 
-/** Every linear layer of the decoder but the output layer. */
+/** All linear layers of the decoder except the output layer. */
 export function decoderLinears(text: DecoderConfig): LinearSpec[] {
   const { hiddenSize: hidden, intermediateSize: wide, headDim } = text;
   const [queries, keys] = [text.heads * headDim, text.kvHeads * headDim];
@@ -189,7 +191,7 @@ export function decoderLinears(text: DecoderConfig): LinearSpec[] {
   ]);
 }
 
-/** Every weight of the decoder, the output layer's where it has one of its own. */
+/** All weights of the decoder, including the output layer if it is separate. */
 export function decoderParameters(text: DecoderConfig): ParameterSpec[] {
   const scale = (name: string, size: number): ParameterSpec => ({
     name: `${name}.weight`,

@@ -13,7 +13,7 @@ export interface Projections {
   v: Value;
 }
 
-/** Turns the projections of a layer into its context [B, T, heads · headDim]. */
+/** Computes a layer's context [B, T, heads · headDim] from its projections. */
 export type Attention = (layer: number, projections: Projections) => Value;
 
 /** Inputs of the decoder: B rows of T tokens. */
@@ -26,31 +26,31 @@ export interface TextInputs {
   images?: ImageRows;
 }
 
-/** Which tokens are image placeholders, and what stands there instead. */
+/** Marks image placeholders and selects the features that replace them. */
 export interface ImageRows {
   /** float [B, T] 1 for text, 0 for placeholders */
   textMask: Value;
-  /** int64 [B, T] row of the features; the number of rows for text */
+  /** int64 [B, T] feature row of each placeholder; the number of rows for text */
   rows: Value;
   features: VisionFeatures;
 }
 
-/** How the decoder is run. */
+/** Run options of the decoder. */
 export interface TextRun {
   attention: Attention;
-  /** how states of linear attention go through the rows, where there are such layers */
+  /** passes states of linear attention through the rows, if there are such layers */
   recurrence?: Recurrence | undefined;
   /** keeps the positions that are needed after the last layer's attention: [B·T, x] → [M, x] */
   select: (x: Value) => Value;
 }
 
-/** Features with a row of zeros behind them, looked up for every token: [B·T, hidden], 0 where there is no image. */
+/** Looks up each token's features, with a row of zeros appended for text: [B·T, hidden]. */
 function lookUp(features: Value, rows: Value): Value {
   const zero = ops.full(features.graph, [1, features.shape[1]], 0);
   return ops.gather(ops.concat([features, zero], 0), ops.reshape(rows, [-1]), 0);
 }
 
-/** Hidden states have one row per token, [B·T, hidden]: what the products of linear layers take as it is. */
+/** Hidden states have one row per token, [B·T, hidden], the layout of linear layers. */
 function embed(build: LayerBuilder, text: DecoderConfig, { tokenIds, images }: TextInputs): Value {
   const table = `${text.prefix}.embed_tokens.weight`;
   const tokens = build.embedding(table, [text.vocabSize, text.hiddenSize], ops.reshape(tokenIds, [-1]));
@@ -59,13 +59,13 @@ function embed(build: LayerBuilder, text: DecoderConfig, { tokenIds, images }: T
   return ops.add(kept, lookUp(images.features.features, images.rows));
 }
 
-/** Root-mean-square norm `name` of the decoder. */
+/** RMS norm `name` of the decoder. */
 function textNorm(build: LayerBuilder, text: DecoderConfig, x: Value, name: string, size: number): Value {
   if (text.normsAddToOne !== true) return build.rmsNorm(x, name, size, text.normEps);
   return ops.rmsNorm(x, ops.add(build.weight(`${name}.weight`, [size]), 1), text.normEps);
 }
 
-/** Projections of one layer, and the gate [B·T, heads · headDim] of what attention makes of them. */
+/** Projections of one layer, and the gate [B·T, heads · headDim] of its attention result. */
 interface GatedProjections extends Projections {
   gate: Value | undefined;
 }
@@ -97,7 +97,7 @@ function project(
   };
 }
 
-/** Queries [R, heads · headDim], apart from the gates that stand next to those of each head. */
+/** Splits queries [R, heads · headDim] from the gates that follow those of each head. */
 function ungated(
   { heads, headDim, outputGate }: DecoderConfig,
   projected: Value,
@@ -118,7 +118,7 @@ function feedForward(build: LayerBuilder, text: DecoderConfig, x: Value, layer: 
   return gatedMlp(build, x, name, { inFeatures: hiddenSize, width, outFeatures: hiddenSize });
 }
 
-/** What attention gives, [B·T, inFeatures], and the projection that it goes through. */
+/** The attention result [B·T, inFeatures], and its output projection. */
 interface Mixed {
   value: Value;
   projection: string;
@@ -184,7 +184,7 @@ function buildLayer(
   });
 }
 
-/** The decoder: the normalized hidden states [M, hidden] at the selected positions. */
+/** The decoder: normalized hidden states [M, hidden] at the selected positions. */
 export function buildDecoder(
   build: LayerBuilder,
   text: DecoderConfig,

@@ -1,12 +1,12 @@
 import { ops, type Value } from '@ui-rl/graph';
 import { KEPT_INPUTS, type TrainerForward } from '../base';
 
-/** What is learned from distributions over the next token, at M positions. */
+/** The values that training uses of next-token distributions at M positions. */
 export type Distribution = Pick<TrainerForward, 'logProbs' | 'entropy'>;
 
 /**
  * softmax(scaled).
- * @param scaled [M, V] logits under the temperature of each row
+ * @param scaled [M, V] logits divided by the temperature of each row
  * @param targets int64 [M]
  */
 export function whole(scaled: Value, targets: Value): Distribution {
@@ -18,7 +18,7 @@ export function whole(scaled: Value, targets: Value): Distribution {
   };
 }
 
-/** The same, where a row is cut softmax over the tokens that are left alone: see `KEPT_INPUTS`. */
+/** Like `whole`, but a cut row is the softmax over its kept tokens only: see `KEPT_INPUTS`. */
 export function mayBeCut(scaled: Value, targets: Value): Distribution {
   const { graph } = scaled;
   const [M] = scaled.shape;
@@ -34,7 +34,7 @@ export function mayBeCut(scaled: Value, targets: Value): Distribution {
   });
   return {
     logProbs: graph.scope('log_probs', () => {
-      // log Σ exp, read off the first token, which is always there.
+      // log Σ exp, taken from the first token, which is always kept.
       const logSum = ops.sub(firstOf(left), firstOf(logProbs));
       return choose(ops.sub(pickEach(scaled, targets), logSum), uncut.logProbs);
     }),
@@ -42,7 +42,7 @@ export function mayBeCut(scaled: Value, targets: Value): Distribution {
   };
 }
 
-/** The element [M] of each row of [M, x] that an index [M] picks. */
+/** The element [M] of each row of [M, x] at an index [M]. */
 function pickEach(x: Value, indices: Value): Value {
   return ops.squeeze(ops.takeAlongAxis(x, ops.unsqueeze(indices, [1]), 1), [1]);
 }

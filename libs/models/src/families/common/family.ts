@@ -49,7 +49,7 @@ function buildForward(
   }
 }
 
-/** Images that stand in a prompt as a run of image tokens each. */
+/** The default: each image is a run of image tokens in the prompt. */
 function plainImages({ vision }: VisionLanguageModel): ImagePrompt {
   return {
     imageText: (image, imageToken) => ({ text: imageToken, runs: [vision.inputs.imageTokens(image)] }),
@@ -57,7 +57,7 @@ function plainImages({ vision }: VisionLanguageModel): ImagePrompt {
   };
 }
 
-/** What the engine works with, from what a family says of itself. */
+/** Builds a family's `Family` interface from its description. */
 export function familyFrom(model: VisionLanguageModel): Family {
   const { name, text, vision } = model;
   return {

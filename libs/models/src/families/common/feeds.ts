@@ -23,7 +23,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((a, b) => a + b, 0);
 }
 
-/** Which tokens of a row a pass reads. */
+/** The tokens of a row that a pass reads. */
 type ReadPart = Pick<PromptRow, 'tokenIds' | 'cached' | 'until'>;
 
 function readFrom({ cached = 0 }: ReadPart): number {
@@ -75,7 +75,7 @@ function textFeeds(
   };
 }
 
-/** Which feature row stands at each token; `featureRows` (the row of zeros behind all features) for text. */
+/** Feature row of each token; `featureRows` (the row of zeros after all features) for text. */
 function imageFeeds(
   model: VisionLanguageModel,
   rows: readonly (ReadPart & { images: readonly PlacedImage[] })[],
@@ -104,14 +104,14 @@ function imageFeeds(
   return { text_mask: tensor('float32', mask, [B, T]), image_rows: tensor('int64', index, [B, T]) };
 }
 
-/** 0 where a row's cache holds a token, a large negative number behind: [B, 1, 1, C]. */
+/** 0 where a row's cache holds a token, a large negative number after it: [B, 1, 1, C]. */
 function cacheBias(rows: readonly Pick<PromptRow, 'cached'>[], capacity: number): Tensor {
   const bias = new Float32Array(rows.length * capacity).fill(excluded);
   rows.forEach(({ cached = 0 }, b) => bias.fill(0, b * capacity, b * capacity + cached));
   return tensor('float32', bias, [rows.length, 1, 1, capacity]);
 }
 
-/** Where the tokens of right-padded rows end, for states that are to be those behind the last one. */
+/** Ends of the tokens in right-padded rows, so that the resulting states are those after the last token. */
 function paddingFeeds(model: VisionLanguageModel, rows: readonly ReadPart[], T: number): Feeds {
   const { linearAttention } = model.text;
   if (linearAttention === undefined) return {};
@@ -150,7 +150,7 @@ export function prefillFeeds(
   };
 }
 
-/** Feeds of the sampler for one more token per row, over caches with room for `capacity` tokens. */
+/** Feeds of the sampler for one more token per row, over caches with capacity for `capacity` tokens. */
 export function decodeFeeds(model: VisionLanguageModel, rows: readonly DecodeRow[], capacity: number): Feeds {
   const { rope } = model.text;
   const width = rotaryDimOf(model.text);
@@ -205,7 +205,7 @@ function inverseTemperature({ temperature = 1 }: { temperature?: number }, row: 
   return 1 / temperature;
 }
 
-/** Where each image's rows of features begin. */
+/** First feature row of each image. */
 export function firstRowsOf(featureRows: readonly number[]): number[] {
   let next = 0;
   return featureRows.map((rows) => (next += rows) - rows);

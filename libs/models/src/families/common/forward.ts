@@ -27,7 +27,7 @@ import { passRecurrence, statePorts } from './recurrence';
 import { declareFeatures, type VisionFeatures, type VisionLanguageModel } from './model';
 import { buildValueHead } from './value-head';
 
-/** Images → what the decoder takes of them, each [F, hidden]. */
+/** Images → the decoder's image inputs, each [F, hidden]. */
 export function buildVision(
   model: VisionLanguageModel,
   { parameters, attention }: VisionOptions,
@@ -56,12 +56,12 @@ function declareText(graph: Graph, text: DecoderConfig, length: number | string)
   };
 }
 
-/** Tokens of a row of the trainer. */
+/** Symbolic number of tokens of a trainer row. */
 function wholeLength({ linearAttention }: DecoderConfig): string {
   return linearAttention === undefined ? 'T' : `${LINEAR_ATTENTION_STEP}*chunks`;
 }
 
-/** Keeps some rows: [B·T, x] and int64 [M] → [M, x]. */
+/** Selects rows: [B·T, x] and int64 [M] → [M, x]. */
 function pickRows(picked: Value): (x: Value) => Value {
   return (x) => ops.gather(x, picked, 0);
 }
@@ -82,7 +82,7 @@ function promptAttention(
   return (_, { q, k, v }) => groupedAttention(q, k, v, bias, text);
 }
 
-/** Declares the caches of capacity C that a pass reads. */
+/** Declares the cache inputs of capacity C. */
 function declarePast(graph: Graph, text: DecoderConfig): (layer: number) => PastTokens {
   const cacheShape = ['B', text.kvHeads, 'C', text.headDim];
   const bias = graph.input('past_bias', 'float32', ['B', 1, 1, 'C']);
@@ -99,7 +99,7 @@ function tokenAttention({ graph }: LayerBuilder, text: DecoderConfig): Attention
   return (layer, { q, k, v }) => cachedAttention(q, k, v, past(layer), text);
 }
 
-/** Attention within prompts whose beginnings are in caches. */
+/** Attention within prompts whose beginnings are cached. */
 function continuedPromptAttention({ graph }: LayerBuilder, text: DecoderConfig): Attention {
   const past = declarePast(graph, text);
   const bias = causalBias(graph, text.heads / text.kvHeads);
@@ -113,9 +113,9 @@ const attentions = {
 };
 
 /**
- * The decoder over key/value caches: prompts, what follows in them, or one token per row, over caches that are fed. What a pass adds to the
- * caches are outputs; the caller puts them there. (GroupQueryAttention, which extends caches in place, gives them
- * back as outputs, and the Node binding copies every output.)
+ * The decoder over key/value caches: prefills prompts, continues them, or appends one token per row. The additions to
+ * the caches are outputs, which the caller stores. (GroupQueryAttention, which extends caches in place, returns them
+ * as outputs, and the Node binding copies every output.)
  */
 export function buildSampler(
   model: VisionLanguageModel,
@@ -123,7 +123,8 @@ export function buildSampler(
 ): SamplerForward {
   const { name, text } = model;
   const graph = new Graph(`${name} ${pass}`);
-  // A pass over few rows is hundreds of operations of some microseconds: none that only renames axes is made twice.
+  // A pass over few rows consists of hundreds of operations of some microseconds, so redundant reshapes are worth
+  // removing.
   graph.looksThroughReshapes = true;
   const inputs = declareText(graph, text, pass === 'token' ? 1 : 'T');
   if (images) inputs.images = declareImageRows(graph, declareFeatures(graph, featurePorts(model)));
@@ -168,7 +169,7 @@ function trainerImages(
   }
 }
 
-/** The decoder over B right-padded rows, up to the normalized hidden states [M, hidden] of M chosen tokens. */
+/** The decoder over B right-padded rows, up to the normalized hidden states [M, hidden] of M selected tokens. */
 function buildWholeRows(
   model: VisionLanguageModel,
   graph: Graph,
@@ -185,7 +186,7 @@ function buildWholeRows(
   return { build, hidden: buildDecoder(build, text, inputs, { attention, recurrence, select }) };
 }
 
-/** The whole forward pass over B right-padded rows; log-probabilities of M chosen tokens. */
+/** The whole forward pass over B right-padded rows; log-probabilities of M selected tokens. */
 export function buildTrainer(model: VisionLanguageModel, options: TrainerOptions): TrainerForward {
   const graph = new Graph(`${model.name} trainer`);
   const { build, hidden } = buildWholeRows(model, graph, options);
@@ -197,7 +198,7 @@ export function buildTrainer(model: VisionLanguageModel, options: TrainerOptions
   return { graph, hidden, ...distribution, parameterInputs: options.parameters.inputs };
 }
 
-/** The whole forward pass over B right-padded rows; values of the states in which M chosen tokens were sampled. */
+/** The whole forward pass over B right-padded rows; values of the states in which M selected tokens were sampled. */
 export function buildCritic(model: VisionLanguageModel, options: CriticOptions): CriticForward {
   const graph = new Graph(`${model.name} critic`);
   const { build, hidden } = buildWholeRows(model, graph, options);

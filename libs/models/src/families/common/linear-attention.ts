@@ -4,37 +4,37 @@ import type { LayerBuilder } from '../../nn/layer-builder';
 import type { LinearSpec, ParameterSpec } from '../base';
 import { residual } from './parameters';
 
-/** Added to the squares of queries and keys that are made as long as 1. */
+/** Added to the squared norms of queries and keys before normalization. */
 const normEps = 1e-6;
 
-/** The layers of a decoder whose attention is a gated delta rule (arXiv:2412.06464) behind a causal convolution. */
+/** The decoder layers whose attention is a gated delta rule (arXiv:2412.06464) after a causal convolution. */
 export interface LinearAttentionConfig {
   /** all other layers have softmax attention */
   layers: ReadonlySet<number>;
-  /** heads of queries and keys; a divisor of `heads`, each serves several of them */
+  /** query and key heads; divides `heads`, because each serves several value heads */
   keyHeads: number;
-  /** heads of values */
+  /** value heads */
   heads: number;
   keyDim: number;
   valueDim: number;
-  /** tokens that the convolution sees */
+  /** kernel size of the convolution in tokens */
   kernel: number;
 }
 
-/** Sequences of the trainer are padded to a multiple of so many tokens. */
+/** Trainer sequences are padded to a multiple of this number of tokens. */
 export const LINEAR_ATTENTION_STEP = DELTA_CHUNK;
 
-/** Channels of the convolution: queries, keys and values next to each other. */
+/** Channels of the convolution: queries, keys and values concatenated. */
 export function convolvedSize({ keyHeads, heads, keyDim, valueDim }: LinearAttentionConfig): number {
   return 2 * keyHeads * keyDim + heads * valueDim;
 }
 
-/** Numbers of all value heads. */
+/** Total size of all value heads. */
 export function valueSize({ heads, valueDim }: LinearAttentionConfig): number {
   return heads * valueDim;
 }
 
-/** The linear layers of one such layer's attention `name`. */
+/** The linear layers of a linear-attention module `name`. */
 export function linearAttentionLinears(
   config: LinearAttentionConfig,
   hiddenSize: number,
@@ -63,7 +63,7 @@ export function linearAttentionLinears(
   ];
 }
 
-/** Its weights besides those of linear layers. */
+/** Its weights other than those of linear layers. */
 export function linearAttentionParameters(config: LinearAttentionConfig, name: string): ParameterSpec[] {
   const { heads, valueDim, kernel } = config;
   return [
@@ -74,7 +74,7 @@ export function linearAttentionParameters(config: LinearAttentionConfig, name: s
   ];
 }
 
-/** Operands of the delta rule, heads next to each other: see `DeltaInputs`. */
+/** Operands of the delta rule with concatenated heads: see `DeltaInputs`. */
 export interface PackedDelta {
   /** [B, T, keyHeads · dk] */
   q: Value;
@@ -86,7 +86,7 @@ export interface PackedDelta {
   beta: Value;
 }
 
-/** How states go through a sequence. */
+/** Passes states through a sequence. */
 export interface Recurrence {
   /** silu of the causal convolution: x [B, T, C], weight [C, 1, kernel] → [B, T, C] */
   convolve(layer: number, x: Value, weight: Value): Value;
@@ -94,7 +94,7 @@ export interface Recurrence {
   recur(layer: number, inputs: PackedDelta): Value;
 }
 
-/** Σⱼ weight[:, j] · x shifted by j tokens, in operations that have derivatives; zeros stand before the first token. */
+/** Σⱼ weight[:, j] · x shifted by j tokens, in differentiable operations; zeros precede the first token. */
 function convolveWhole(x: Value, weight: Value): Value {
   const [B, T, C] = x.shape;
   const K = Number(weight.shape[2]);
@@ -104,7 +104,7 @@ function convolveWhole(x: Value, weight: Value): Value {
   return ops.silu(shifted.reduce((a, b) => ops.add(a, b)));
 }
 
-/** States of whole sequences, whose length is a multiple of {@link LINEAR_ATTENTION_STEP}. */
+/** Computes states over whole sequences, whose length is a multiple of {@link LINEAR_ATTENTION_STEP}. */
 export function wholeRecurrence({ keyHeads, heads, keyDim, valueDim }: LinearAttentionConfig): Recurrence {
   return {
     convolve: (_, x, weight) => convolveWhole(x, weight),
@@ -118,9 +118,9 @@ export function wholeRecurrence({ keyHeads, heads, keyDim, valueDim }: LinearAtt
   };
 }
 
-/** What a layer's attention takes besides its input. */
+/** Parameters of a layer's attention besides its input. */
 export interface LinearAttentionRun {
-  /** its number and the module that holds its weights */
+  /** its index, and the module that holds its weights */
   layer: number;
   name: string;
   /** B and T */
@@ -129,7 +129,7 @@ export interface LinearAttentionRun {
   normEps: number;
 }
 
-/** Queries or keys of length `length` in each head. */
+/** Queries or keys, normalized to `length` per head. */
 function unit(x: Value, { keyHeads, keyDim }: LinearAttentionConfig, length: number): Value {
   const scale = new Float32Array(keyDim).fill(length / Math.sqrt(keyDim));
   const byHead = ops.reshape(x, [x.shape[0], x.shape[1], keyHeads, keyDim]);
@@ -137,9 +137,7 @@ function unit(x: Value, { keyHeads, keyDim }: LinearAttentionConfig, length: num
   return ops.reshape(normed, x.shape);
 }
 
-/**
- * Attention by a state of fixed size: x [B·T, hidden] → what the output projection reads, [B·T, heads · dv].
- */
+/** Attention with a state of fixed size: x [B·T, hidden] → the output projection's input, [B·T, heads · dv]. */
 export function linearAttention(
   build: LayerBuilder,
   config: LinearAttentionConfig,

@@ -8,18 +8,18 @@ import {
 } from './decoder-config';
 import type { RopeScaling } from './rope-scaling';
 
-/** What a kind of decoder is where its configuration is silent, and which biases it has. */
+/** Defaults and biases of a kind of decoder. */
 interface DecoderKind {
   defaults: DecoderDefaults & { maxPositions: number };
   /** biases of queries, keys and values, and of the output projection */
   biases: (reader: ConfigReader) => Pick<DecoderConfig, 'qkvBias' | 'outputBias'>;
-  /** tokens that attention reaches back, where it does not reach all */
+  /** sliding-window size of attention in tokens; null for full attention */
   window: (reader: ConfigReader) => number | null;
 }
 
 const wide = { hiddenSize: 4096, layers: 32, heads: 32, normEps: 1e-6 };
 
-/** Decoders with one-dimensional rotary positions by the `model_type` of their configuration. */
+/** Decoders with one-dimensional rotary positions, by the `model_type` of their configuration. */
 const kinds: Record<string, DecoderKind> = {
   llama: {
     defaults: { ...wide, vocabSize: 32_000, intermediateSize: 11_008, maxPositions: 2048 },
@@ -67,7 +67,9 @@ function parseScaling(rope: ConfigReader): RopeScaling | undefined {
   }
 }
 
-/** Original folders say `rope_theta` and, where there is one, `rope_scaling`; transformers 5 writes both into `rope_parameters`. */
+/**
+ * Original folders have `rope_theta` and optionally `rope_scaling`; transformers 5 writes both to `rope_parameters`.
+ */
 function parseRope(reader: ConfigReader): RopeConfig {
   const key = ['rope_parameters', 'rope_scaling'].find((name) => reader.has(name));
   const rope = key === undefined ? undefined : reader.section(key);
@@ -81,19 +83,20 @@ function parseRope(reader: ConfigReader): RopeConfig {
   };
 }
 
-/** Where a family keeps its decoder. */
+/** The modules of a family's decoder. */
 export interface TextModules {
-  /** module that holds embed_tokens, layers and norm */
+  /** module that contains embed_tokens, layers and norm */
   prefix: string;
-  /** `model_type` of `text_config` where it is left out */
+  /** default of `text_config.model_type` */
   modelType: string;
 }
 
 /**
- * The decoder of a family that takes any of Llama, Mistral and Qwen2, from `text_config`. Attention that slides over a
- * window is the same as full attention up to the window's length, and longer sequences are not for this model:
+ * Parses the decoder of a family that uses any of Llama, Mistral and Qwen2, from `text_config`. Sliding-window
+ * attention
+ * equals full attention up to the window's length, and longer sequences are not supported:
  * `maxPositions` ends there.
- * @throws ModelError naming the field when something is missing, contradictory or unsupported.
+ * @throws ModelError naming the field if something is missing, contradictory or unsupported.
  */
 export function parseTextConfig(top: ConfigReader, { prefix, modelType }: TextModules): DecoderConfig {
   const reader = top.section('text_config');

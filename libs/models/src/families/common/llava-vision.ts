@@ -18,20 +18,20 @@ import { embedSiglip, encodePatches } from './siglip-tower';
 const tower = 'model.vision_tower';
 const projector = 'model.multi_modal_projector';
 
-/** The vision half of the LLaVA families: a CLIP or SigLIP tower, and a projector of two layers. */
+/** The vision half of the LLaVA families: a CLIP or SigLIP tower, and a two-layer projector. */
 export interface LlavaVision {
   kind: 'clip' | 'siglip';
   tower: SiglipConfig;
-  /** which hidden states are features, 0 before the first layer; several stand beside each other */
+  /** indices of the hidden states that are features, 0 before the first layer; several are concatenated */
   featureLayers: number[];
-  /** whether the first token of a picture is none of its features: CLIP's class token */
+  /** whether to drop the first token of a picture: CLIP's class token */
   dropsFirst: boolean;
   projectorBias: boolean;
-  /** the text model's width */
+  /** hidden size of the text model */
   textSize: number;
 }
 
-/** What CLIPVisionConfig and SiglipVisionConfig of transformers say where config.json is silent. */
+/** Defaults of CLIPVisionConfig and SiglipVisionConfig in transformers. */
 const defaults = {
   clip: {
     hiddenSize: 768,
@@ -46,7 +46,7 @@ const defaults = {
   siglip: { hiddenSize: 768, intermediateSize: 3072, layers: 12, heads: 12, imageSize: 224, patchSize: 16 },
 } as const;
 
-/** `vision_feature_layer`, a number or a list: counted from 0 before the first layer, or back from the last. */
+/** `vision_feature_layer`, a number or a list: counts from 0 before the first layer, or backwards from the last. */
 function featureLayers(top: ConfigReader, layers: number, fallback: number): number[] {
   const given = top.integerOrList('vision_feature_layer', fallback);
   const indices = (typeof given === 'number' ? [given] : given).map((index) =>
@@ -58,14 +58,14 @@ function featureLayers(top: ConfigReader, layers: number, fallback: number): num
   return indices;
 }
 
-/** What a family of the LLaVA kind does where its config.json is silent. */
+/** Defaults of a LLaVA-style family. */
 export interface LlavaDefaults {
   featureLayer: number;
   selects: 'default' | 'full';
 }
 
 /**
- * Reads `vision_config` and what stands at the top about features and projector.
+ * Reads `vision_config` and the top-level fields about features and projector.
  * @throws ModelError naming the field that is missing, contradictory or unsupported.
  */
 export function parseLlavaVision(
@@ -92,12 +92,12 @@ export function parseLlavaVision(
   };
 }
 
-/** Tokens of a picture within the tower. */
+/** Tokens per picture within the tower. */
 function statesPerPicture({ kind, tower: { side } }: LlavaVision): number {
   return side ** 2 + (kind === 'clip' ? 1 : 0);
 }
 
-/** Features of a picture. */
+/** Features per picture. */
 export function featuresPerPicture(vision: LlavaVision): number {
   return statesPerPicture(vision) - (vision.dropsFirst ? 1 : 0);
 }
@@ -114,7 +114,7 @@ function hiddenStates(build: LayerBuilder, { kind, tower: size }: LlavaVision, p
   });
 }
 
-/** Patches of N pictures to their features, one picture below the other: [N·features, text hidden]. */
+/** Maps patches of N pictures to stacked features: [N·features, text hidden]. */
 export function projectPictures(build: LayerBuilder, vision: LlavaVision, patches: Value): Value {
   const states = hiddenStates(build, vision, patches);
   const chosen = vision.featureLayers.map((layer) => states[layer]);
@@ -149,12 +149,12 @@ function projectorLinears({
   return [linear('linear_1', hiddenSize * layers.length), linear('linear_2', textSize)];
 }
 
-/** Every linear layer of tower and projector. */
+/** All linear layers of tower and projector. */
 export function llavaLinears(vision: LlavaVision): LinearSpec[] {
   return [...siglipLinears(vision.tower), ...projectorLinears(vision)];
 }
 
-/** Every weight of tower and projector. */
+/** All weights of tower and projector. */
 export function llavaParameters(vision: LlavaVision): ParameterSpec[] {
   return [
     ...(vision.kind === 'clip' ? clipParameters(vision.tower) : siglipParameters(vision.tower)),
@@ -163,10 +163,10 @@ export function llavaParameters(vision: LlavaVision): ParameterSpec[] {
 }
 
 /**
- * The pictures of all images below each other, [N, S, patchLength]; with a patch of zeros before each where the tower has a
+ * The stacked pictures of all images, [N, S, patchLength]; with a patch of zeros before each if the tower has a
  * class token.
- * @param memory may be taken for it
- * @throws ModelError where an image was not cut as the tower wants it.
+ * @param memory to reuse
+ * @throws ModelError if an image was not cut as the tower requires.
  */
 export function stackPictures(
   images: readonly ImageInput[],
@@ -202,7 +202,7 @@ function checkImage({ grid, patches }: ImageInput, index: number, vision: LlavaV
   );
 }
 
-/** @throws ModelError where pictures are not of the tower's size. */
+/** @throws ModelError if pictures do not have the tower's size. */
 export function checkGrid(grid: ImageInput['grid'], { tower: { side, patchSize } }: LlavaVision): void {
   if (grid[1] === side && grid[2] === side) return;
   throw new ModelError(

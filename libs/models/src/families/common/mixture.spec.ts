@@ -51,7 +51,7 @@ interface Way {
   packed?: boolean;
 }
 
-/** The network over rows that have random numbers, with an adapter that has, too. */
+/** The network over random rows, with a random adapter. */
 async function compute(
   weights: WeightStore,
   rows: number,
@@ -107,7 +107,7 @@ test('each row is computed by itself: neighbours do not matter', async () => {
   expect(difference(all.subarray(0, hidden), alone)).toBeLessThan(1e-5 * Math.max(...alone.map(Math.abs)));
 });
 
-/** The experts' numbers as few bits hold them. */
+/** The experts' weights, rounded by quantization. */
 function rounded(numbers: Float32Array, kind: Quantization): Float32Array {
   const { codes, scales } = quantize(numbers, kind);
   const signed = new Int8Array(codes.buffer);
@@ -120,7 +120,7 @@ function rounded(numbers: Float32Array, kind: Quantization): Float32Array {
 describe.each(['int4', 'int8'] as const)('experts in %s', (kind) => {
   const expertsOf = linears.filter(({ stack }) => stack !== undefined);
 
-  /** The same network with numbers that are rounded already, and one whose experts are quantized when it is opened. */
+  /** The same network with pre-rounded weights, and with experts that are quantized on opening. */
   async function both(dtype: FloatDtype, transposed: boolean) {
     const weights = await storeOf(dtype);
     const plain = new Map<string, FloatTensor>();

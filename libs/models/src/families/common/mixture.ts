@@ -8,22 +8,22 @@ import { residual } from './parameters';
 
 /** Mixture-of-experts feed-forward networks of a decoder. */
 export interface MixtureConfig {
-  /** the layers that have experts; all others have a dense network */
+  /** the layers with experts; all others have a dense network */
   layers: ReadonlySet<number>;
   experts: number;
-  /** experts that compute a token */
+  /** number of experts per token */
   expertsPerToken: number;
   /** width of one expert */
   expertSize: number;
-  /** whether the weights of a token's experts are made to add up to 1 */
+  /** whether the weights of a token's experts are normalized to sum to 1 */
   normalized: boolean;
-  /** width of an expert that computes every token, times a sigmoid of its own gate; none without it */
+  /** width of a shared expert that processes every token, scaled by a sigmoid gate; undefined if there is none */
   sharedSize?: number;
 }
 
 /**
  * Reads which of a decoder's layers have experts, and how many.
- * @throws ModelError naming the field when something is missing or contradictory.
+ * @throws ModelError naming the field if something is missing or contradictory.
  */
 export function parseMixture(reader: ConfigReader): MixtureConfig {
   // transformers 5 writes the second name.
@@ -43,7 +43,7 @@ export function parseMixture(reader: ConfigReader): MixtureConfig {
   };
 }
 
-/** The router of a layer's network `name`, and its experts, of which gate and up projection are one weight. */
+/** The router of a layer's network `name`, and its experts, whose gate and up projections are one weight. */
 export function mixtureLinears(mixture: MixtureConfig, hiddenSize: number, name: string): LinearSpec[] {
   const { experts, expertsPerToken } = mixture;
   const stack = { count: experts, used: expertsPerToken };
@@ -74,7 +74,7 @@ function sharedLinears({ sharedSize: wide }: MixtureConfig, hiddenSize: number, 
   ];
 }
 
-/** What the shared expert gives each token: sigmoid(gate(x)) · network(x), x [R, hidden] → [R, hidden]. */
+/** The shared expert's result: sigmoid(gate(x)) · network(x), x [R, hidden] → [R, hidden]. */
 function sharedExpert(build: LayerBuilder, width: number, x: Value, name: string): Value {
   const [, hidden] = x.shape as [unknown, number];
   const size = { inFeatures: hidden, width, outFeatures: hidden };
@@ -95,7 +95,7 @@ function sizes({ expertSize }: MixtureConfig, hiddenSize: number): [into: Size, 
   ];
 }
 
-/** Which experts compute each token, int64 [R, k], and what their results count, [R, k]. */
+/** The experts of each token, int64 [R, k], and their weights, [R, k]. */
 interface Routes {
   experts: Value;
   weights: Value;
@@ -110,12 +110,12 @@ function route(build: LayerBuilder, mixture: MixtureConfig, x: Value, name: stri
   return { experts: indices, weights };
 }
 
-/** Tokens sorted by the experts that compute them. */
+/** Tokens sorted by expert. */
 interface Dispatched {
-  /** [k·R, hidden]: what the first expert computes, then what the second computes, … */
+  /** [k·R, hidden]: the first expert's tokens, then the second's, … */
   rows: Value;
   groups: ops.RowGroups;
-  /** int64 [k·R]: where in `rows` each token's experts found it, token by token */
+  /** int64 [k·R]: position in `rows` for each expert of each token, token by token */
   positions: Value;
 }
 
@@ -129,7 +129,7 @@ function dispatch(x: Value, experts: Value, { experts: count, expertsPerToken }:
   };
 }
 
-/** What the experts make of their rows, [k·R, hidden] → [k·R, hidden]. */
+/** Applies the experts to their rows, [k·R, hidden] → [k·R, hidden]. */
 function compute(
   build: LayerBuilder,
   mixture: MixtureConfig,
@@ -146,7 +146,8 @@ function compute(
     const [gate, up] = ops.split(wide, [expertSize, expertSize], 1);
     return ops.mul(ops.silu(gate), up);
   };
-  // Converting an expert takes longer than a few rows do. Products alone are faster without loops.
+  // Converting an expert takes longer than computing a few rows. Without conversion, unrolled products are faster
+  // than a loop.
   const isConverted = gateUp.isConverted || down.isConverted;
   if (gateUp.isPacked || down.isPacked || (build.fewRows && isConverted)) {
     return ops.groupedLazily(rows, groups, hiddenSize, (x, expert) =>
@@ -165,10 +166,10 @@ function combine(results: Value, positions: Value, weights: Value): Value {
 }
 
 /**
- * A mixture of gated feed-forward networks, Σ weight · down(silu(gate(x)) · up(x)) over the k experts that a router picks for each
- * token (arXiv:1701.06538, section 2; the weights are a softmax over all experts): x [R, hidden] → [R, hidden].
- * Tokens are sorted by expert, so that each expert is one product over the tokens it has, and none where it has none. What a shared
- * expert gives is added.
+ * A mixture of gated feed-forward networks, Σ weight · down(silu(gate(x)) · up(x)) over the k experts that a router
+ * selects for each token (arXiv:1701.06538, section 2; the weights are a softmax over all experts): x [R, hidden] →
+ * [R, hidden]. Tokens are sorted by expert, so that each expert is one product over its tokens, and is skipped
+ * without tokens. The result of a shared expert is added.
  */
 export function mixtureOfExperts(build: LayerBuilder, mixture: MixtureConfig, x: Value, name: string): Value {
   const { experts, weights } = build.graph.scope('router', () => route(build, mixture, x, name));

@@ -1,6 +1,6 @@
 import type { TrainerRow } from '../base';
 
-/** A sequence whose tokens from place `first` on are each predicted by the position before them. */
+/** A sequence whose tokens from index `first` on are each predicted from the previous position. */
 export function predictingNext(
   tokenIds: readonly number[],
   first = 1,

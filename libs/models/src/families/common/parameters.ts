@@ -1,11 +1,11 @@
 import type { LinearSpec, ParameterSpec } from '../base';
 
-/** A layer whose result is added to the residual stream. */
+/** Marks a layer whose result is added to the residual stream. */
 export function residual(layer: LinearSpec): LinearSpec {
   return { ...layer, residual: true };
 }
 
-/** Weights, and biases where there are some, of linear layers and stacks of them. */
+/** Weights and biases of linear layers and of stacks of them. */
 export function linearParameters(
   linears: readonly LinearSpec[],
   hasBias: (linear: LinearSpec) => boolean,

@@ -27,7 +27,7 @@ export function declarePatchInputs(
   };
 }
 
-/** Sizes that the configurations of all Qwen towers give. */
+/** Sizes in the configurations of all Qwen towers. */
 export interface PatchTowerSize {
   depth: number;
   hiddenSize: number;
@@ -38,7 +38,7 @@ export interface PatchTowerSize {
   patchSize: number;
   temporalPatchSize: number;
   mergeSize: number;
-  /** the text model's width */
+  /** hidden size of the text model */
   outHiddenSize: number;
   ropeTheta: number;
 }
@@ -48,15 +48,15 @@ export function patchLength({ inChannels, patchSize }: PatchTowerSize): number {
   return inChannels * patchSize * patchSize;
 }
 
-/** Shape of the kernel that patches are embedded with: [hidden, channels, frames, rows, columns]. */
+/** Shape of the patch embedding kernel: [hidden, channels, frames, rows, columns]. */
 export function kernelShape(size: PatchTowerSize): number[] {
   const { hiddenSize, inChannels, temporalPatchSize, patchSize } = size;
   return [hiddenSize, inChannels, temporalPatchSize, patchSize, patchSize];
 }
 
 /**
- * Patches [N, P, patchLength] → [N·P, hidden]. All frames of a still image are the same, so that the frames of the kernel are
- * added up instead of multiplying each with a copy.
+ * Patches [N, P, patchLength] → [N·P, hidden]. All frames of a still image are equal, so the kernel's frames are
+ * summed instead of multiplying each with a copy.
  */
 export function embedPatches(
   build: LayerBuilder,

@@ -4,7 +4,7 @@ import type { Feeds, ImageGeometry, ImageInput } from '../base';
 import type { VisionInputs } from './model';
 import { imageTokensOf, visionPositions, visionRopeTables, type Grid } from './positions';
 
-/** What the vision towers of the Qwen families need to know of patches. */
+/** Patch geometry of the Qwen families' vision towers. */
 export interface PatchGeometry {
   /** numbers in a patch of a still image: channels · rows · columns */
   patchLength: number;
@@ -14,14 +14,14 @@ export interface PatchGeometry {
   ropeTheta: number;
 }
 
-/** What is added to the scores of what is not there. */
+/** Score bias of absent positions. */
 export const excluded = -1e9;
 
 export function patchesOf([t, h, w]: Grid): number {
   return t * h * w;
 }
 
-/** @throws ModelError where an image is not still or its patches do not fit its grid. */
+/** @throws ModelError if an image is not still or its patches do not match its grid. */
 export function checkImage({ patches, grid }: ImageInput, index: number, size: number): void {
   if (grid[0] !== 1) {
     throw new ModelError(
@@ -37,7 +37,7 @@ export function checkImage({ patches, grid }: ImageInput, index: number, size: n
   }
 }
 
-/** Copies the first half of each row: tables repeat themselves in the second. */
+/** Copies the first half of each row: the second half of the table repeats it. */
 export function copyHalves(table: Float32Array, headDim: number, out: Float32Array, outRow: number): void {
   const half = headDim / 2;
   for (let row = 0; row * headDim < table.length; row++) {
@@ -60,7 +60,7 @@ export function rotaryHalves(
   return { cos, sin };
 }
 
-/** Screens of one run have one size: what depends on the grid alone is kept for the grids seen last. */
+/** Caches values that depend only on the grid: the screens of a run have the same size. */
 export class PerGrid<T> {
   private static readonly limit = 32;
   private readonly known = new Map<string, T>();
@@ -79,20 +79,21 @@ export class PerGrid<T> {
   }
 }
 
-/** The longest image of a batch, in patches: what the others are padded to. */
+/** The longest image of a batch, in patches, to which the others are padded. */
 export function paddedPatches(images: readonly ImageInput[]): number {
   if (images.length === 0) throw new ModelError('bad-input', 'the vision tower needs at least one image');
   return Math.max(...images.map(({ grid }) => patchesOf(grid)));
 }
 
-/** Memory for so many numbers: the beginning of what is given where that is enough. */
+/** Memory for this many numbers: the start of the given memory if it is large enough. */
 export function bufferFor(count: number, memory: Float32Array | undefined): Float32Array {
   return memory !== undefined && memory.length >= count ? memory.subarray(0, count) : new Float32Array(count);
 }
 
 /**
  * Feeds of a tower over the patches of N images, each padded to P: `patches` [N, P, patchLength], `vision_cos` and
- * `vision_sin` [N, P, headDim / 2] (row and column of each patch), `patch_bias` [N, P] (0, or a large negative number for
+ * `vision_sin` [N, P, headDim / 2] (row and column of each patch), `patch_bias` [N, P] (0, or a large negative number
+ * for
  * padding).
  */
 export class PatchFeeds implements VisionInputs {
@@ -107,12 +108,12 @@ export class PatchFeeds implements VisionInputs {
     return imageTokensOf(grid, this.geometry.mergeSize);
   }
 
-  /** Tokens that each image takes in a batch, padding included. */
+  /** Tokens of each image in a batch, padding included. */
   featureRows(images: readonly ImageInput[]): number[] {
     return images.map(() => paddedPatches(images) / this.geometry.mergeSize ** 2);
   }
 
-  /** @param memory may be taken for the patches */
+  /** @param memory to reuse for the patches */
   feeds(images: readonly ImageInput[], memory?: Float32Array): Feeds {
     const { patchLength: size, headDim } = this.geometry;
     const N = images.length;

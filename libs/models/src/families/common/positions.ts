@@ -1,7 +1,7 @@
 /**
- * Positions of tokens and patches: plain data that the graphs take as inputs.
+ * Positions of tokens and patches: plain data as inputs of the graphs.
  *
- * Shapes: T tokens, P patches of all images together, G images. Patches stand in merge-block order: image after image,
+ * Shapes: T tokens, P patches of all images together, G images. Patches are in merge-block order: image after image,
  * frame after frame, then blocks of `mergeSize × mergeSize` patches row by row, inside a block row by row.
  */
 import { ModelError } from '../../errors';
@@ -14,11 +14,11 @@ export type Grid = readonly [t: number, h: number, w: number];
 
 export interface RopePositionOptions {
   imageTokenId: number;
-  /** `vision_config.spatial_merge_size`: so many patches per axis become one token. */
+  /** `vision_config.spatial_merge_size`: number of patches per axis that become one token. */
   mergeSize: number;
 }
 
-/** Tokens that an image of this grid takes in the prompt. */
+/** Number of prompt tokens of an image with this grid. */
 export function imageTokensOf([t, h, w]: Grid, mergeSize: number): number {
   return (t * h * w) / (mergeSize * mergeSize);
 }
@@ -26,10 +26,11 @@ export function imageTokensOf([t, h, w]: Grid, mergeSize: number): number {
 /**
  * M-RoPE positions of every token, row-major [3, T]: temporal, height and width.
  *
- * Text counts up on all three axes. An image that starts at position p has p + (frame, row, column) of its merged grid,
- * and the text after it goes on at p + max(rows, columns) (`get_rope_index` of transformers).
+ * Text counts up on all three axes. An image that starts at position p has p + (frame, row, column) of its merged
+ * grid,
+ * and the text after it continues at p + max(rows, columns) (`get_rope_index` of transformers).
  *
- * @throws ModelError `bad-input` when placeholders and grids do not match.
+ * @throws ModelError `bad-input` if placeholders and grids do not match.
  */
 export function ropePositions(
   tokenIds: ArrayLike<number>,
@@ -122,8 +123,8 @@ function writeImagePositions(
 }
 
 /**
- * What to add to the index of a token behind the prompt to get its position, the same on all three axes: the token
- * generated at sequence index i (0 is the first of the prompt) has position i + delta. Zero or negative.
+ * Offset from the index of a token after the prompt to its position, the same on all three axes: the token generated
+ * at sequence index i (0 is the first of the prompt) has position i + delta. Zero or negative.
  */
 export function ropeDelta(positions: Int32Array): number {
   const length = positions.length / 3;
@@ -152,8 +153,8 @@ export interface Interpolation {
 }
 
 /**
- * The learned, square table of position embeddings is stretched over each image's grid by bilinear interpolation with
- * corners aligned: embedding of patch p = Σₖ weights[p, k] · table[indices[p, k]].
+ * Resizes the learned, square table of position embeddings to each image's grid by bilinear interpolation with
+ * aligned corners: embedding of patch p = Σₖ weights[p, k] · table[indices[p, k]].
  *
  * @param side rows (= columns) of the table, √`vision_config.num_position_embeddings`.
  */
@@ -181,7 +182,7 @@ export function bilinearInterpolation(
 
 const { fround } = Math;
 
-/** The two table rows between which position `index` of `size` falls; in float32, as the reference computes it. */
+/** The two table rows adjacent to position `index` of `size`; in float32, as the reference computes it. */
 function taps(
   index: number,
   size: number,
@@ -200,8 +201,10 @@ export interface RopeTables {
 }
 
 /**
- * Rotary tables of the text model, [T, headDim]. Each dimension pair turns with time, height or width. Interleaved (Qwen3-VL):
- * pair 0 with time, 1 with height, 2 with width, 3 with time … until the sections of height and width are used up, the rest
+ * Rotary tables of the text model, [T, headDim]. Each dimension pair rotates with time, height or width. Interleaved
+ * (Qwen3-VL):
+ * pair 0 with time, 1 with height, 2 with width, 3 with time … until the sections of height and width are used up,
+ * the rest
  * with time. Otherwise (Qwen2-VL) section after section.
  *
  * @param positions row-major [3, T].
@@ -225,9 +228,9 @@ export function textRopeTables(positions: Int32Array, headDim: number, rope: Rop
   return tables;
 }
 
-/** Angles of the positions that a text model has met: they are the same few hundred in every pass. */
+/** Caches the angles of a text model's positions: every pass uses the same few hundred. */
 class RopeAngles {
-  /** the axis each pair turns with */
+  /** the axis that each pair rotates with */
   readonly axes: readonly (0 | 1 | 2)[];
   private readonly frequencies: Float32Array;
   private readonly known = new Map<number, RopeTables>();
@@ -271,11 +274,12 @@ function axisOfPair(pair: number, { sections, interleaved }: RopeConfig): 0 | 1 
 }
 
 /**
- * Rotary tables of the vision model, [P, headDim]: the first quarter of the dimensions turns with the row, the second
+ * Rotary tables of the vision model, [P, headDim]: the first quarter of the dimensions rotates with the row, the
+ * second
  * with the column, and the second half repeats the first.
  *
  * @param positions row-major [P, 2], see {@link visionPositions}.
- * @param theta `vision_config.rope_parameters.rope_theta`, 10,000 where the config is silent.
+ * @param theta `vision_config.rope_parameters.rope_theta`, default 10,000.
  */
 export function visionRopeTables(positions: Int32Array, headDim: number, theta = 10_000): RopeTables {
   const patches = positions.length / 2;

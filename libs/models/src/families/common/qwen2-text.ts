@@ -7,17 +7,20 @@ import {
   type RopeConfig,
 } from './decoder-config';
 
-/** Modules of Qwen2-VL and Qwen2.5-VL as transformers builds them. */
+/** Modules of Qwen2-VL and Qwen2.5-VL in transformers. */
 export const visionPrefix = 'model.visual';
 const textPrefix = 'model.language_model';
 
-/** Checkpoints keep the names of the first release: `visual.` and `model.` instead of the modules' own. */
+/** Checkpoints use the names of the first release: `visual.` and `model.` instead of the current module names. */
 export function qwen2CheckpointName(name: string): string {
   if (name.startsWith(`${visionPrefix}.`)) return name.slice('model.'.length);
   return name.startsWith(`${textPrefix}.`) ? `model.${name.slice(textPrefix.length + 1)}` : name;
 }
 
-/** Original folders say `"type": "mrope"` and have `rope_theta` beside; transformers 5 writes all into `rope_parameters`. */
+/**
+ * Original folders have `"type": "mrope"` with `rope_theta` beside it; transformers 5 writes both to
+ * `rope_parameters`.
+ */
 function parseRope(reader: ConfigReader, headDim: number): RopeConfig {
   const rope = reader.section(reader.has('rope_parameters') ? 'rope_parameters' : 'rope_scaling');
   rope.oneOf(rope.has('rope_type') ? 'rope_type' : 'type', ['default', 'mrope'], 'default');
@@ -26,8 +29,8 @@ function parseRope(reader: ConfigReader, headDim: number): RopeConfig {
 }
 
 /**
- * The decoder of Qwen2-VL and Qwen2.5-VL: biases on queries, keys and values, M-RoPE in sections. Its fields stand in
- * `text_config`, or at the top of config.json as in the original folders.
+ * The decoder of Qwen2-VL and Qwen2.5-VL: biases on queries, keys and values, M-RoPE in sections. Its fields are in
+ * `text_config`, or at the top level of config.json as in the original folders.
  */
 export function parseQwen2Text(top: ConfigReader): DecoderConfig {
   const reader = top.has('text_config') ? top.section('text_config') : top;

@@ -16,7 +16,7 @@ export function visionBlocks({ depth }: PatchTowerSize): string[] {
   return Array.from({ length: depth }, (_, layer) => visionBlock(layer));
 }
 
-/** Width of what the merger reads: the hidden states of mergeSize² neighbouring patches. */
+/** Input width of the merger: the hidden states of mergeSize² neighbouring patches. */
 function mergedSize({ hiddenSize, mergeSize }: PatchTowerSize): number {
   return hiddenSize * mergeSize * mergeSize;
 }
@@ -31,7 +31,7 @@ export function visionLinear(
   return { name, inFeatures, outFeatures, part: 'vision', group };
 }
 
-/** Every linear layer of a tower whose blocks have feed-forward networks of their own kind. */
+/** All linear layers of a tower, with the given feed-forward layers of its blocks. */
 export function towerLinears(
   vision: PatchTowerSize,
   feedForward: (name: string) => LinearSpec[],
@@ -66,7 +66,10 @@ export function patchEmbedParameter(vision: PatchTowerSize): ParameterSpec {
   };
 }
 
-/** Joins mergeSize² neighbouring patches, normalized, and maps them to the decoder's width: [4·R, hidden] → [R, text hidden]. */
+/**
+ * Concatenates mergeSize² neighbouring, normalized patches and projects them to the decoder's width: [4·R, hidden] →
+ * [R, text hidden].
+ */
 export function mergePatches(build: LayerBuilder, vision: PatchTowerSize, normed: Value, R: string): Value {
   return build.graph.scope('merger', () => {
     const wide = mergedSize(vision);

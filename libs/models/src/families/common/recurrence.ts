@@ -3,7 +3,10 @@ import type { SamplerOptions, StatePort } from '../base';
 import type { DecoderConfig } from './decoder-config';
 import { convolvedSize, type LinearAttentionConfig, type Recurrence } from './linear-attention';
 
-/** The states of a decoder's layers of linear attention: what the convolution has seen last, and the state of the delta rule. */
+/**
+ * The states of a decoder's linear-attention layers: the last inputs of the convolution, and the state of the delta
+ * rule.
+ */
 export function statePorts({ linearAttention: config }: Pick<DecoderConfig, 'linearAttention'>): StatePort[] {
   return [...(config?.layers ?? [])].flatMap((layer) => Object.values(portsOf(config!, layer)));
 }
@@ -21,11 +24,14 @@ function portsOf(config: LinearAttentionConfig, layer: number): { inputs: StateP
   };
 }
 
-/** Which rows of a right-padded pass stand for tokens. */
+/** Marks the tokens of a right-padded pass. */
 interface Padding {
   /** [B, T] 1 for tokens, 0 for padding */
   tokenMask: Value;
-  /** int64 [B, kernel-1] where, among the tokens of all rows with those that each row remembers before them, the last ones stand */
+  /**
+   * int64 [B, kernel-1] indices of each row's last tokens, among the tokens of all rows preceded by their remembered
+   * ones
+   */
   lastTokens: Value;
 }
 
@@ -37,7 +43,7 @@ function declarePadding(graph: Graph, { kernel }: LinearAttentionConfig): Paddin
   };
 }
 
-/** The last inputs of the convolution of each row, [B, kernel-1, C], whatever pads it. */
+/** The last inputs of the convolution of each row, [B, kernel-1, C], without padding. */
 function lastInputs(x: Value, past: Value | undefined, { lastTokens }: Padding): Value {
   const [B, , C] = x.shape;
   const [, remembered] = lastTokens.shape;
@@ -46,8 +52,8 @@ function lastInputs(x: Value, past: Value | undefined, { lastTokens }: Padding):
 }
 
 /**
- * How the states of rows go through a pass of the sampler: they are read where rows have some, and what becomes of them are outputs.
- * Padding leaves them as they are.
+ * Passes states through the sampler: reads the states of rows that have any, and outputs the new ones. Padding leaves
+ * them unchanged.
  */
 export function passRecurrence(
   graph: Graph,
@@ -69,7 +75,7 @@ export function passRecurrence(
     },
     recur: (layer, { decay, beta, ...packed }) => {
       const port = portsOf(config, layer).state;
-      // Nothing decays and nothing is written where there is no token.
+      // Padding neither decays nor writes the state.
       const operands = { ...packed, decay: masked(decay), beta: masked(beta), past: pastOf(port) };
       const { answers, state } = ops.linearAttention(operands, config);
       graph.output(port.next, state);

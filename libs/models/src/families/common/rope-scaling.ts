@@ -1,4 +1,4 @@
-/** How rotary frequencies are stretched over longer sequences than a model was first trained on. */
+/** Scaling of rotary frequencies to sequences longer than those of the original training. */
 export type RopeScaling =
   | { kind: 'linear'; factor: number }
   | {
@@ -12,8 +12,8 @@ export type RopeScaling =
 const { fround } = Math;
 
 /**
- * Frequencies under a scaling. `linear` divides all by the factor (arXiv:2306.15595, section 2.3); `llama3` divides those
- * whose wavelength is long against the original length, keeps the short ones, and blends in between
+ * Scaled frequencies. `linear` divides all by the factor (arXiv:2306.15595, section 2.3); `llama3` divides those with
+ * wavelengths that are long relative to the original length, keeps the short ones, and interpolates in between
  * (`_compute_llama3_parameters` of transformers).
  */
 export function scaleFrequencies(frequencies: Float32Array, scaling: RopeScaling | undefined): Float32Array {

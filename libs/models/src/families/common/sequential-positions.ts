@@ -3,14 +3,14 @@ import type { ImageGeometry } from '../base';
 
 export interface SequentialPositionOptions {
   imageTokenId: number;
-  /** placeholders of an image, wherever in its part of the prompt they stand */
+  /** number of placeholders of an image, anywhere in its part of the prompt */
   imageTokens: (image: ImageGeometry) => number;
 }
 
 /**
- * Positions of a model that counts all its tokens one after the other, text and image alike: row-major [3, T], equal on all
+ * Positions of a model that numbers all tokens consecutively, text and image alike: row-major [3, T], equal on all
  * axes.
- * @throws ModelError `bad-input` when placeholders and images do not match.
+ * @throws ModelError `bad-input` if placeholders and images do not match.
  */
 export function sequentialPositions({
   imageTokenId,

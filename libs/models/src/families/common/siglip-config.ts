@@ -7,7 +7,7 @@ export type TowerActivation = (typeof towerActivations)[number];
 
 /** A SigLIP vision tower: arXiv:2303.15343. */
 export interface SiglipConfig {
-  /** module that holds embeddings, encoder and post_layernorm */
+  /** module that contains embeddings, encoder and post_layernorm */
   prefix: string;
   layers: number;
   hiddenSize: number;
@@ -20,13 +20,13 @@ export interface SiglipConfig {
   side: number;
   normEps: number;
   activation: TowerActivation;
-  /** layers that features pass through; the weights of those behind are in the checkpoint and have no effect */
+  /** layers that features pass through; the weights of later layers are in the checkpoint but unused */
   usedLayers: number;
-  /** whether features pass post_layernorm, whose weights are in the checkpoint either way */
+  /** whether features pass post_layernorm, whose weights are in the checkpoint in either case */
   postNorm: boolean;
 }
 
-/** What a family's vision configuration says where config.json is silent. */
+/** Defaults of a family's vision configuration. */
 export interface SiglipDefaults {
   hiddenSize: number;
   intermediateSize: number;
@@ -40,17 +40,17 @@ export interface SiglipDefaults {
   activation?: TowerActivation;
 }
 
-/** What a family decides for its tower, whatever config.json says. */
+/** A family's use of its tower, independent of config.json. */
 export interface SiglipUse {
   prefix: string;
-  /** from the number of layers; default: all of them */
+  /** computed from the number of layers; default: all of them */
   usedLayers?: (layers: number) => number;
   /** default true */
   postNorm?: boolean;
 }
 
 /**
- * Reads a `vision_config` of the SigLIP kind.
+ * Reads a SigLIP-style `vision_config`.
  * @throws ModelError naming the field that is contradictory or unsupported.
  */
 export function parseSiglip(
@@ -91,7 +91,7 @@ export function siglipPatchLength({ inChannels, patchSize }: SiglipConfig): numb
   return inChannels * patchSize * patchSize;
 }
 
-/** Shape of the kernel that patches are embedded with: [hidden, channels, rows, columns]. */
+/** Shape of the patch embedding kernel: [hidden, channels, rows, columns]. */
 export function siglipKernelShape({ hiddenSize, inChannels, patchSize }: SiglipConfig): number[] {
   return [hiddenSize, inChannels, patchSize, patchSize];
 }
@@ -104,7 +104,7 @@ function layersOf(vision: SiglipConfig): string[] {
   return Array.from({ length: vision.layers }, (_, layer) => siglipLayer(vision, layer));
 }
 
-/** Every linear layer of the tower, those behind the last used one included. */
+/** All linear layers of the tower, including those after the last used one. */
 export function siglipLinears(vision: SiglipConfig): LinearSpec[] {
   const { hiddenSize: hidden, intermediateSize: wide } = vision;
   const linear = (
@@ -123,7 +123,7 @@ export function siglipLinears(vision: SiglipConfig): LinearSpec[] {
   ]);
 }
 
-/** Every weight of the layers, and of the norm behind them. */
+/** All weights of the layers, and of the norm after them. */
 export function encoderParameters(vision: SiglipConfig): ParameterSpec[] {
   const { prefix, hiddenSize: hidden } = vision;
   return [
@@ -136,7 +136,7 @@ export function encoderParameters(vision: SiglipConfig): ParameterSpec[] {
   ];
 }
 
-/** Every weight of the tower. */
+/** All weights of the tower. */
 export function siglipParameters(vision: SiglipConfig): ParameterSpec[] {
   const { prefix, hiddenSize: hidden } = vision;
   const embeddings = `${prefix}.embeddings`;

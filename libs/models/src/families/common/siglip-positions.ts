@@ -4,9 +4,11 @@ const { fround } = Math;
 const BELOW_ONE = fround(1 - 1e-6);
 
 /**
- * Entries of one axis of the learned table for `count` patches along it: patch i lies at i / count of the picture, and takes the
- * entry that covers that place (NaViT's fractional positions, arXiv:2307.06304, as Idefics2 and Idefics3 use them). In
- * float32, as the reference computes it: some patches of a full axis round into the entry before their own.
+ * Entries of one axis of the learned table for `count` patches along it: patch i lies at i / count of the picture,
+ * and takes the
+ * entry that covers this fraction (NaViT's fractional positions, arXiv:2307.06304, as Idefics2 and Idefics3 use
+ * them). In
+ * float32, as the reference computes it: some patches of a full axis round down to the previous entry.
  *
  * @param side entries of the axis.
  */
@@ -21,7 +23,7 @@ export function bucketedPositions(count: number, side: number): Int32Array {
   });
 }
 
-/** Where one entry ends and the next begins: 1/side, 2/side, … below 1, as `torch.arange` steps. */
+/** Boundaries between entries: 1/side, 2/side, … below 1, in the steps of `torch.arange`. */
 function bucketBoundaries(side: number): Float32Array {
   const step = 1 / side;
   return Float32Array.from({ length: Math.ceil((1 - step) / step) }, (_, index) => step + index * step);

@@ -13,13 +13,13 @@ import {
 export interface SiglipInputs {
   /** [N, P, patchLength] */
   patches: Value;
-  /** int64 [N, P] entry of the learned table for each patch; absent where P patches are the table's, in its order */
+  /** int64 [N, P] table entry of each patch; undefined if the patches are those of the table, in its order */
   positionIds?: Value;
-  /** [N, P] 0 for a patch, a large negative number for padding; absent where no tile has any */
+  /** [N, P] 0 for a patch, a large negative number for padding; undefined if no tile has padding */
   patchBias?: Value;
 }
 
-/** Which inputs a tower needs besides the patches. */
+/** Selects the tower's inputs besides the patches. */
 export interface SiglipInputOptions {
   /** patches of a tile: a number, a symbol, or a product such as `4*Q` */
   P: number | string;
@@ -109,7 +109,8 @@ function feedForward(build: LayerBuilder, vision: SiglipConfig, x: Value, name: 
 }
 
 /**
- * The layers of a tower: hidden states [N·P, hidden] before the first, and after each up to the last used one.
+ * The layers of a tower: hidden states [N·P, hidden] before the first layer, and after each layer up to the last used
+ * one.
  * @param tiles [N, P]
  * @param bias [N, 1, 1, P], see {@link SiglipInputs}
  */
@@ -136,7 +137,7 @@ export function encodePatches(
   return states;
 }
 
-/** The tower: hidden states [N·P, hidden] after the last used layer, normalized where the family wants it. */
+/** The tower: hidden states [N·P, hidden] after the last used layer, normalized if the family requires it. */
 export function buildSiglipTower(build: LayerBuilder, vision: SiglipConfig, inputs: SiglipInputs): Value {
   const { prefix, hiddenSize, normEps } = vision;
   const tiles = inputs.patches.shape.slice(0, 2);

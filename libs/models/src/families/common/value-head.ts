@@ -16,12 +16,12 @@ export function valueHeadParameters({ hiddenSize }: Pick<ModelShape, 'hiddenSize
   ];
 }
 
-/** Whether a weight is one of those. */
+/** Whether a weight belongs to the value head. */
 export function isOfValueHead(name: string): boolean {
   return name.startsWith(`${HEAD}.`);
 }
 
-/** A new head: its values are 0, so that the first advantages are those of a run without a critic. */
+/** A new head: its values are 0, so that the first advantages equal those of a run without a critic. */
 export function initializeValueHead(shape: Pick<ModelShape, 'hiddenSize'>): Map<string, FloatTensor> {
   return new Map(
     valueHeadParameters(shape).map(({ name, shape: dims }) => [

@@ -1,7 +1,7 @@
 import { familyOf } from '../registry';
 import { parseIdefics2Config } from './config';
 
-/** As the folder of idefics2-8b has it (shortened): most of it is left to defaults. */
+/** As in the folder of idefics2-8b (shortened): most fields use defaults. */
 const original = {
   architectures: ['Idefics2ForConditionalGeneration'],
   image_token_id: 32001,

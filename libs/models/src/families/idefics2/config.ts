@@ -3,19 +3,18 @@ import type { DecoderConfig } from '../common/decoder-config';
 import { parseTextConfig } from '../common/llama-text';
 import { parseSiglip, type SiglipConfig } from '../common/siglip-config';
 
-/** Perceiver resampler: turns the patches of an image, however many, into a fixed number of latents. */
+/** Perceiver resampler: maps any number of image patches to a fixed number of latents. */
 export interface PerceiverConfig {
   latents: number;
   depth: number;
   heads: number;
   kvHeads: number;
   headDim: number;
-  /** the text model's width */
+  /** hidden size of the text model */
   hiddenSize: number;
   normEps: number;
 }
 
-/** An Idefics2. */
 export interface Idefics2Config {
   text: DecoderConfig;
   vision: SiglipConfig;
@@ -34,7 +33,7 @@ const visionDefaults = {
 
 const PERCEIVER_HIDDEN_SIZE = 4096;
 
-/** A width that is not the text model's was left out: transformers then takes the text model's width and its epsilon. */
+/** If the width differs from the text model's, transformers uses the text model's width and epsilon. */
 function parsePerceiver(reader: ConfigReader, text: DecoderConfig): PerceiverConfig {
   const heads = reader.integer('resampler_n_heads', 16);
   const kvHeads = reader.integer('num_key_value_heads', 4);
@@ -57,7 +56,7 @@ function parsePerceiver(reader: ConfigReader, text: DecoderConfig): PerceiverCon
 
 /**
  * Reads the config.json of an Idefics2.
- * @throws ModelError naming the field when something is missing, contradictory or unsupported.
+ * @throws ModelError naming the field if something is missing, contradictory or unsupported.
  */
 export function parseIdefics2Config(json: unknown, file: string): Idefics2Config {
   const reader = ConfigReader.of(json, file);

@@ -67,7 +67,9 @@ function resampleLayer(
   });
 }
 
-/** Maps patches to the decoder's width and resamples each tile into its latents: [N·P, hidden] → [N·L, text hidden]. */
+/**
+ * Projects patches to the decoder's width and resamples each tile to its latents: [N·P, hidden] → [N·L, text hidden].
+ */
 export function connect(
   build: LayerBuilder,
   config: Idefics2Config,

@@ -30,7 +30,7 @@ function gatedLinears(name: string, inFeatures: number, width: number, outFeatur
   ];
 }
 
-/** Every linear layer between the tower and the decoder. */
+/** All linear layers between the tower and the decoder. */
 export function connectorLinears(config: Idefics2Config): LinearSpec[] {
   const { text, vision, perceiver } = config;
   const { hiddenSize: hidden, heads, kvHeads, headDim } = perceiver;
@@ -46,7 +46,7 @@ export function connectorLinears(config: Idefics2Config): LinearSpec[] {
   ];
 }
 
-/** Every weight between the tower and the decoder. */
+/** All weights between the tower and the decoder. */
 export function connectorParameters(config: Idefics2Config): ParameterSpec[] {
   const { latents, hiddenSize } = config.perceiver;
   const scale = (name: string): ParameterSpec => ({

@@ -2,12 +2,13 @@ import type { ImagePrompt } from '../common/model';
 
 const AROUND = '<fake_token_around_image>';
 
-/** A word right behind an image; messages that spell a special token stand behind U+E0FE. */
+/** A word directly after an image. In messages, text that spells a special token starts with U+E0FE. */
 const WORD_BEHIND_IMAGE = /<fake_token_around_image>(?=[^\s<\uE0FE])/gu;
 
 /**
- * Images in a prompt: each picture between two tokens, of which neighbours share one. What follows in the same line is a word
- * of its own, by the tokenizer or by a space.
+ * Images in a prompt: each picture is enclosed in two tokens, which neighbours share. Text that follows on the same
+ * line is a separate
+ * word, either by the tokenizer or by an inserted space.
  *
  * @param tokens of one picture.
  */

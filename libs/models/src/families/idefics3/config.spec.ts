@@ -2,7 +2,7 @@ import { familyOf } from '../registry';
 import { parseIdefics3Config } from './config';
 import { blockOrder } from './feeds';
 
-/** As the folder of SmolVLM-256M-Instruct has it (shortened): most of the vision tower is left out. */
+/** As in the folder of SmolVLM-256M-Instruct (shortened): most of the vision tower is left out. */
 const smol = {
   architectures: ['Idefics3ForConditionalGeneration'],
   image_token_id: 49190,
@@ -43,7 +43,7 @@ const smol = {
   vocab_size: 49280,
 };
 
-/** As transformers 5 writes the same configuration. */
+/** The same configuration as transformers 5 writes it. */
 const { rope_theta: theta, ...text } = smol.text_config;
 const rewritten = {
   ...smol,

@@ -6,16 +6,15 @@ import { parseSiglip, type SiglipConfig } from '../common/siglip-config';
 export const visionPrefix = 'model.vision_model';
 const textPrefix = 'model.text_model';
 
-/** An Idefics3 or SmolVLM. */
 export interface Idefics3Config {
   text: DecoderConfig;
   vision: SiglipConfig;
-  /** `scale_factor`: so many patches per axis become one token */
+  /** `scale_factor`: number of patches per axis that become one token */
   scaleFactor: number;
   imageTokenId: number;
 }
 
-/** What `vision_config` leaves out; the folders of SmolVLM leave out most. */
+/** Defaults of `vision_config`; the folders of SmolVLM omit most fields. */
 const visionDefaults = {
   hiddenSize: 1152,
   intermediateSize: 3072,
@@ -27,7 +26,7 @@ const visionDefaults = {
 
 /**
  * Reads the config.json of an Idefics3 or a SmolVLM.
- * @throws ModelError naming the field when something is missing, contradictory or unsupported.
+ * @throws ModelError naming the field if something is missing, contradictory or unsupported.
  */
 export function parseIdefics3Config(json: unknown, file: string): Idefics3Config {
   const reader = ConfigReader.of(json, file);

@@ -15,8 +15,8 @@ export function connectorLinear({ text, vision, scaleFactor }: Idefics3Config): 
 }
 
 /**
- * Joins scaleFactor² neighbouring patches (pixel shuffle) and maps them to the decoder's width: [N·P, hidden] →
- * [N·Q, text hidden]. Patches come in `blockOrder`, in which neighbours follow each other.
+ * Concatenates scaleFactor² neighbouring patches (pixel shuffle) and projects them to the decoder's width: [N·P,
+ * hidden] → [N·Q, text hidden]. Patches are in `blockOrder`, in which neighbours are adjacent.
  */
 export function connect(build: LayerBuilder, config: Idefics3Config, patches: Value): Value {
   const { name, inFeatures, outFeatures } = connectorLinear(config);

@@ -9,8 +9,8 @@ import { bucketedPositionIds } from '../common/siglip-positions';
 import type { Idefics3Config } from './config';
 
 /**
- * Which patch of a tile, counted row after row, stands at each place when patches that become one token stand together: blocks
- * of scaleFactor² patches row after row, and so inside a block.
+ * Permutation of a tile's patches (row-major) that makes the patches of one token adjacent: blocks of scaleFactor²
+ * patches row after row, and row after row within a block.
  */
 export function blockOrder(rows: number, columns: number, scaleFactor: number): Int32Array {
   const order = new Int32Array(rows * columns);
@@ -27,8 +27,8 @@ export function blockOrder(rows: number, columns: number, scaleFactor: number): 
 }
 
 /**
- * Feeds of the tower over the tiles of all images: `patches` [N, P, patchLength] and `position_ids` [N, P], blocks of patches
- * that become one token together. All tiles have one size, so that there is no padding.
+ * Feeds of the tower over the tiles of all images: `patches` [N, P, patchLength] and `position_ids` [N, P], with the
+ * patches of a token adjacent. All tiles have one size, so there is no padding.
  */
 export class Idefics3Feeds implements VisionInputs {
   constructor(private readonly config: Idefics3Config) {}

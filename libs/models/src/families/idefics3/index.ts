@@ -38,12 +38,12 @@ function build(name: string, modelType: string, json: unknown, file: string): Fa
   });
 }
 
-/** Idefics3: arXiv:2408.12637. The first SmolVLMs call themselves by this name, too. */
+/** Idefics3: arXiv:2408.12637. The first SmolVLMs use this name, too. */
 export function idefics3(json: unknown, file: string): Family {
   return build('idefics3', 'idefics3', json, file);
 }
 
-/** SmolVLM: arXiv:2504.05299. To still images the same as Idefics3. */
+/** SmolVLM: arXiv:2504.05299. For still images the same as Idefics3. */
 export function smolVlm(json: unknown, file: string): Family {
   return build('smolvlm', 'smolvlm', json, file);
 }

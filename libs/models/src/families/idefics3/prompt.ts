@@ -4,7 +4,7 @@ import type { ImagePrompt } from '../common/model';
 const AROUND = '<fake_token_around_image>';
 const OVERVIEW = '<global-img>';
 
-/** Tokens that say where a tile lies exist for so many rows and columns. */
+/** Position tokens of tiles exist for this many rows and columns. */
 const LARGEST = 6;
 
 function place(row: number, column: number): string {
@@ -16,8 +16,9 @@ function numbersTo(count: number): number[] {
 }
 
 /**
- * Images in a prompt: tile after tile, each told where it lies, a line per row of tiles, then an empty line and the overview.
- * An image that was not cut is an overview alone.
+ * Images in a prompt: tile after tile with its position token, one line per row of tiles, then an empty line and the
+ * overview.
+ * An image that was not cut consists of the overview only.
  *
  * @param tileTokens tokens of one tile.
  */

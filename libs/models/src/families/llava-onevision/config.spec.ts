@@ -2,7 +2,7 @@ import { familyOf } from '../registry';
 import { parseLlavaOneVisionConfig } from './config';
 import { packImage, packedFeatures } from './packing';
 
-/** As llava-onevision-qwen2-0.5b-ov-hf has it (shortened). */
+/** As in llava-onevision-qwen2-0.5b-ov-hf (shortened). */
 const original = {
   architectures: ['LlavaOnevisionForConditionalGeneration'],
   image_grid_pinpoints: [
@@ -99,7 +99,7 @@ describe('the features of an image', () => {
   });
 
   test('leave out the margin, and end each row with a newline', () => {
-    // Two tiles beside each other, of which the upper and lower row show nothing.
+    // Two tiles side by side, whose upper and lower rows are empty.
     const image = { grid: [3, 3, 3], tiles: [1, 2], shown: [1, 6] } as const;
     expect(packedFeatures(image, 3, 9)).toBe(9 + 7);
     const { rows, taps } = packImage(image, 3, 9);
@@ -108,7 +108,7 @@ describe('the features of an image', () => {
   });
 
   test('are shrunk bilinearly where there are clearly too many', () => {
-    // 4 × 4 features, of which those of one tile are allowed: 2 × 2, each the mean of four neighbours.
+    // 4 × 4 features, of which one tile's number is allowed: 2 × 2, each the mean of four neighbours.
     const image = { grid: [5, 2, 2], tiles: [2, 2], shown: [4, 4] } as const;
     expect(packedFeatures(image, 2, 1)).toBe(4 + 2 * 3);
     const { rows, weights, taps } = packImage(image, 2, 1);

@@ -6,15 +6,16 @@ import { featuresPerPicture, parseLlavaVision, type LlavaVision } from '../commo
 export interface LlavaOneVisionConfig {
   text: DecoderConfig;
   vision: LlavaVision;
-  /** the features of an image's tiles are shrunk to about those of so many tiles */
+  /** features of an image's tiles are downsampled to about those of this many tiles */
   maxTiles: number;
   imageTokenId: number;
 }
 
 /**
- * Reads the config.json of a LLaVA-OneVision. Its `image_grid_pinpoints` are those of its image processor, which says how
+ * Reads the config.json of a LLaVA-OneVision. Its `image_grid_pinpoints` are those of its image processor, which
+ * reports how
  * each image was tiled.
- * @throws ModelError naming the field when something is missing, contradictory or unsupported.
+ * @throws ModelError naming the field if something is missing, contradictory or unsupported.
  */
 export function parseLlavaOneVisionConfig(json: unknown, file: string): LlavaOneVisionConfig {
   const reader = ConfigReader.of(json, file);

@@ -6,9 +6,9 @@ import type { LlavaOneVisionConfig } from './config';
 import { packedFeatures, packImage, type Packing } from './packing';
 
 /**
- * Feeds of the tower over the pictures of all images: `patches`, see `stackPictures`; `pack_rows` and `pack_weights` [F, K], of
- * which rows of the projected pictures each feature is the weighted sum (see `Packing`). Behind the last picture's rows stands
- * the newline.
+ * Feeds of the tower over the pictures of all images: `patches`, see `stackPictures`; `pack_rows` and `pack_weights`
+ * [F, K]: the rows of the projected pictures whose weighted sum is each feature (see `Packing`). The newline follows
+ * the last picture's rows.
  */
 export class LlavaOneVisionFeeds implements VisionInputs {
   constructor(private readonly config: LlavaOneVisionConfig) {}
@@ -52,7 +52,7 @@ export class LlavaOneVisionFeeds implements VisionInputs {
   }
 }
 
-/** Visits the taps of a packing where they lie in a table of K per feature, from a feature on. */
+/** Visits the taps of a packing at their positions in a table of K per feature, starting at a feature. */
 function place(
   { rows, weights, taps }: Packing,
   K: number,

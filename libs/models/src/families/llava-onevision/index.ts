@@ -10,7 +10,7 @@ import { LlavaOneVisionFeeds } from './feeds';
 
 const newlineName = 'model.image_newline';
 
-/** Features of all images as the feeds pack them, [F, text hidden]; see `LlavaOneVisionFeeds`. */
+/** Features of all images as packed by the feeds, [F, text hidden]; see `LlavaOneVisionFeeds`. */
 function buildFeatures(build: LayerBuilder, { text, vision }: LlavaOneVisionConfig): Value {
   const { graph } = build;
   const pictures = projectPictures(build, vision, declarePictures(graph, vision));

@@ -1,22 +1,22 @@
 import { ModelError } from '../../errors';
 import type { ImageGeometry } from '../base';
 
-/** Features are shrunk only where they are clearly more than allowed: by more than this factor per axis. */
+/** Features are downsampled only if they exceed the limit by more than this factor per axis. */
 const TOLERANCE = 1.1;
 
 /**
- * How the features of an image are made of those of its pictures. Each is a weighted sum of as many rows as `taps`; row -1 is
- * the learned `image_newline`.
+ * Composition of an image's features from those of its pictures. Each is a weighted sum of `taps` rows; row -1 is the
+ * learned `image_newline`.
  */
 export interface Packing {
-  /** [features, taps] rows of the image's pictures, one picture below the other */
+  /** [features, taps] rows of the image's stacked pictures */
   rows: Int32Array;
   /** [features, taps] */
   weights: Float32Array;
   taps: number;
 }
 
-/** Rows and columns of the joined features of an image's tiles. */
+/** Rows and columns of the combined features of an image's tiles. */
 interface TileFeatures {
   rows: number;
   columns: number;
@@ -24,7 +24,7 @@ interface TileFeatures {
 
 const { fround } = Math;
 
-/** Those that show the image, without the margin around it. */
+/** The features that show the image, without the margin around it. */
 function areaOf({ tiles, shown }: ImageGeometry): TileFeatures {
   if (tiles === undefined || shown === undefined) {
     throw new ModelError('bad-input', 'an image of several pictures must say how they lie');
@@ -32,21 +32,24 @@ function areaOf({ tiles, shown }: ImageGeometry): TileFeatures {
   return { rows: shown[0], columns: shown[1] };
 }
 
-/** What the features of the tiles are shrunk to where they are too many; the same where they are not. */
+/** The downsampled size if the tiles have too many features; otherwise unchanged. */
 function shrunk({ rows, columns }: TileFeatures, side: number, maxTiles: number): TileFeatures {
   const ratio = Math.sqrt((rows * columns) / (maxTiles * side ** 2));
   if (ratio <= TOLERANCE) return { rows, columns };
   return { rows: Math.floor(rows / ratio), columns: Math.floor(columns / ratio) };
 }
 
-/** Features of an image: those of its first picture, and a row of its tiles' features after the other, each with a newline. */
+/**
+ * Number of features of an image: those of its first picture, and the rows of its tiles' features, each with a
+ * newline.
+ */
 export function packedFeatures(image: ImageGeometry, side: number, maxTiles: number): number {
   if (image.grid[0] === 1) return side ** 2 + 1;
   const { rows, columns } = shrunk(areaOf(image), side, maxTiles);
   return side ** 2 + rows * (columns + 1);
 }
 
-/** The two entries between which target `index` of `target` falls among `source` ones, corners not aligned (PyTorch). */
+/** The two entries adjacent to target `index` of `target` among `source` ones, without aligned corners (PyTorch). */
 function tapsOf(
   index: number,
   source: number,
@@ -59,8 +62,9 @@ function tapsOf(
 }
 
 /**
- * The order of an image's features (`pack_image_features` of transformers): first the overview; then the tiles' features
- * joined to one picture, without the margin around the image, shrunk bilinearly where there are too many of them.
+ * The order of an image's features (`pack_image_features` of transformers): first the overview; then the tiles'
+ * features
+ * combined to one picture, without the margin around the image, downsampled bilinearly if there are too many.
  *
  * @param side rows (= columns) of features of a picture.
  */

@@ -1,7 +1,7 @@
 import { familyOf } from '../registry';
 import { parseLlavaConfig } from './config';
 
-/** As llava-1.5-7b-hf has it: most of the text model is left to its defaults. */
+/** As in llava-1.5-7b-hf: most of the text model uses defaults. */
 const original = {
   architectures: ['LlavaForConditionalGeneration'],
   ignore_index: -100,

@@ -11,7 +11,7 @@ export interface LlavaConfig {
 
 /**
  * Reads the config.json of a LLaVA 1.5.
- * @throws ModelError naming the field when something is missing, contradictory or unsupported.
+ * @throws ModelError naming the field if something is missing, contradictory or unsupported.
  */
 export function parseLlavaConfig(json: unknown, file: string): LlavaConfig {
   const reader = ConfigReader.of(json, file);

@@ -4,7 +4,7 @@ import type { Feeds, ImageGeometry, ImageInput } from '../base';
 import { checkGrid, featuresPerPicture, stackPictures, type LlavaVision } from '../common/llava-vision';
 import type { VisionInputs } from '../common/model';
 
-/** Feeds of the tower over images that are one picture each: `patches`, see `stackPictures`. */
+/** Feeds of the tower over images of one picture each: `patches`, see `stackPictures`. */
 export class LlavaFeeds implements VisionInputs {
   constructor(private readonly vision: LlavaVision) {}
 

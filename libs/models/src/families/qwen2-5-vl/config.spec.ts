@@ -2,7 +2,7 @@ import { familyOf } from '../registry';
 import { parseQwen25VlConfig } from './config';
 import { windowsOf } from './windows';
 
-/** As the original Qwen2.5-VL folders have it (3B, shortened). */
+/** As in the original Qwen2.5-VL folders (3B, shortened). */
 const original = {
   hidden_size: 2048,
   image_token_id: 151655,
@@ -53,7 +53,7 @@ test('windows are counted in tokens', () => {
 });
 
 test('windows tile an image from the upper left; those at the edges are smaller, without gaps', () => {
-  // 3 rows and 5 columns of tokens in windows of 2 × 2 of up to 4 each.
+  // 3 rows and 5 columns of tokens in windows of 2 × 2, up to 4 tokens each.
   const { count, positions } = windowsOf([1, 6, 10], 2, 2);
   expect(count).toBe(6);
   expect(Array.from(positions)).toEqual([...[0, 1, 4, 5, 8], ...[2, 3, 6, 7, 9], ...[12, 13, 16, 17, 20]]);

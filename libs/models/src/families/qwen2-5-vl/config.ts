@@ -55,7 +55,7 @@ function parseVision(reader: ConfigReader): Qwen25VisionConfig {
 
 /**
  * Reads the config.json of a Qwen2.5-VL, in the form of the original folders or of transformers 5.
- * @throws ModelError naming the field when something is missing, contradictory or unsupported.
+ * @throws ModelError naming the field if something is missing, contradictory or unsupported.
  */
 export function parseQwen25VlConfig(json: unknown, file: string): Qwen25VlConfig {
   const reader = ConfigReader.of(json, file);

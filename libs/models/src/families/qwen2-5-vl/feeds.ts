@@ -7,7 +7,7 @@ import { patchLength } from '../common/patch-attention';
 import type { Qwen25VisionConfig } from './config';
 import { windowsOf, type Windows } from './windows';
 
-/** What depends on an image's grid alone. */
+/** Tables that depend only on an image's grid. */
 interface GridTables extends Windows {
   /** [patches, headDim / 2], in the order of the image */
   cos: Float32Array;
@@ -15,9 +15,10 @@ interface GridTables extends Windows {
 }
 
 /**
- * Feeds of the vision tower over windows: N images of W windows of up to L patches each. `patches` [N, W·L, patchLength],
- * `vision_cos` and `vision_sin` [N, W·L, headDim / 2], `patch_bias` [N, W·L] (0, or a large negative number where there is no
- * patch), `feature_rows` [N·Q] where each token of an image is found among the merged windows.
+ * Feeds of the vision tower over windows: N images of W windows of up to L patches each. `patches` [N, W·L,
+ * patchLength],
+ * `vision_cos` and `vision_sin` [N, W·L, headDim / 2], `patch_bias` [N, W·L] (0, or a large negative number for
+ * padding), `feature_rows` [N·Q]: the index of each image token among the merged windows.
  */
 export class Qwen25VisionFeeds implements VisionInputs {
   private readonly tables: PerGrid<GridTables>;
@@ -34,7 +35,7 @@ export class Qwen25VisionFeeds implements VisionInputs {
     return imageTokensOf(grid, this.vision.mergeSize);
   }
 
-  /** Tokens that each image takes in a batch, padding included. */
+  /** Tokens of each image in a batch, padding included. */
   featureRows(images: readonly ImageInput[]): number[] {
     const longest = this.longest(images);
     return images.map(() => longest);
@@ -44,7 +45,7 @@ export class Qwen25VisionFeeds implements VisionInputs {
     return Math.max(...images.map((image) => this.imageTokens(image)));
   }
 
-  /** @param memory may be taken for the patches */
+  /** @param memory to reuse for the patches */
   feeds(images: readonly ImageInput[], memory?: Float32Array): Feeds {
     const { mergeSize, windowTokens, headDim } = this.vision;
     const size = patchLength(this.vision);
@@ -81,7 +82,7 @@ export class Qwen25VisionFeeds implements VisionInputs {
   }
 }
 
-/** Copies rows of so many numbers. */
+/** Copies rows of the given length. */
 function copy(
   source: Float32Array,
   from: number,

@@ -13,7 +13,7 @@ interface WindowInputs {
   image: PatchInputs;
   /** attention within a window: the same patches as N·W rows of L */
   window: PatchInputs;
-  /** int64 [F] where each token of the images is found among the merged windows */
+  /** int64 [F] index of each image token among the merged windows */
   featureRows: Value;
 }
 
@@ -47,8 +47,9 @@ function feedForward(build: LayerBuilder, vision: Qwen25VisionConfig, x: Value, 
 }
 
 /**
- * The vision tower of Qwen2.5-VL with its merger. Hidden states [N·W·L, hidden] stand in windows all the way; most layers attend
- * within a window, some within the image. Features [F, text hidden] are in the order of the images' tokens.
+ * The vision tower of Qwen2.5-VL with its merger. Hidden states [N·W·L, hidden] are in window order throughout; most
+ * layers attend within a window, some within the image. Features [F, text hidden] are in the order of the images'
+ * tokens.
  */
 export function buildVisionTower(build: LayerBuilder, vision: Qwen25VisionConfig): VisionFeatures {
   return build.graph.scope('visual', () => {

@@ -1,16 +1,16 @@
 import type { Grid } from '../common/positions';
 
-/** How the tokens of an image lie in attention windows. */
+/** Layout of an image's tokens in attention windows. */
 export interface Windows {
-  /** windows of the image, those at its right and lower edge smaller */
+  /** number of windows of the image; those at its right and lower edge are smaller */
   count: number;
   /** position of each token (row-major, of the merged grid): window · side² + position within the window */
   positions: Int32Array;
 }
 
 /**
- * Tiles the tokens of an image with square windows of `side` tokens, from the upper left; within a window tokens stand row
- * by row, without gaps (`get_vision_window_index` of transformers).
+ * Tiles the tokens of an image with square windows of `side` tokens, from the upper left; within a window tokens are
+ * row-major, without gaps (`get_vision_window_index` of transformers).
  */
 export function windowsOf([, h, w]: Grid, mergeSize: number, side: number): Windows {
   const [rows, columns] = [h / mergeSize, w / mergeSize];

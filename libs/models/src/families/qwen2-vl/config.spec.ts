@@ -1,7 +1,7 @@
 import { familyOf } from '../registry';
 import { parseQwen2VlConfig } from './config';
 
-/** As the original Qwen2-VL folders have it (2B, shortened): the text model's fields stand at the top. */
+/** As in the original Qwen2-VL folders (2B, shortened): the text model's fields are at the top level. */
 const original = {
   architectures: ['Qwen2VLForConditionalGeneration'],
   attention_dropout: 0.0,

@@ -34,7 +34,7 @@ function parseVision(reader: ConfigReader): PatchTowerSize {
 
 /**
  * Reads the config.json of a Qwen2-VL, in the form of the original folders or of transformers 5.
- * @throws ModelError naming the field when something is missing, contradictory or unsupported.
+ * @throws ModelError naming the field if something is missing, contradictory or unsupported.
  */
 export function parseQwen2VlConfig(json: unknown, file: string): Qwen2VlConfig {
   const reader = ConfigReader.of(json, file);

@@ -9,7 +9,7 @@ import {
   visionLinear,
 } from '../common/qwen2-vision';
 
-/** Every linear layer of the vision tower. */
+/** All linear layers of the vision tower. */
 export function visionLinears(vision: PatchTowerSize): LinearSpec[] {
   const { hiddenSize: hidden, intermediateSize: wide } = vision;
   return towerLinears(vision, (name) => [
@@ -18,7 +18,7 @@ export function visionLinears(vision: PatchTowerSize): LinearSpec[] {
   ]);
 }
 
-/** Every weight of the vision tower. */
+/** All weights of the vision tower. */
 export function visionParameters(vision: PatchTowerSize): ParameterSpec[] {
   return [
     patchEmbedParameter(vision),

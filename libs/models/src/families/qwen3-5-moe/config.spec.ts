@@ -2,7 +2,7 @@ import { knownConfig } from '../../catalogue';
 import { familyOf } from '../registry';
 import { parseQwen35MoeConfig } from './index';
 
-/** As the original Qwen3.5-35B-A3B folder has it. */
+/** As in the original Qwen3.5-35B-A3B folder. */
 const original = knownConfig('Qwen/Qwen3.5-35B-A3B')!;
 
 function changed(text: object): unknown {

@@ -2,7 +2,7 @@ import { knownConfig } from '../../catalogue';
 import { familyOf } from '../registry';
 import { parseQwen35Config } from './config';
 
-/** As the original Qwen3.5-0.8B folder has it. */
+/** As in the original Qwen3.5-0.8B folder. */
 const original = knownConfig('Qwen/Qwen3.5-0.8B')!;
 const originalRope = (original.text_config as { rope_parameters: object }).rope_parameters;
 

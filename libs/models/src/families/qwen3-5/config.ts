@@ -8,7 +8,7 @@ const textPrefix = 'model.language_model';
 const FULL = 'full_attention';
 const LINEAR = 'linear_attention';
 
-/** The layers of linear attention: by name, or all but every n-th. */
+/** The linear-attention layers: listed by name, or all but every n-th. */
 function linearLayers(reader: ConfigReader): ReadonlySet<number> {
   const count = reader.layers('num_hidden_layers');
   const interval = reader.integer('full_attention_interval', 4);
@@ -38,7 +38,7 @@ function parseLinearAttention(reader: ConfigReader): LinearAttentionConfig | und
   };
 }
 
-/** Rotary embedding of the first numbers of each head, by `rope_parameters`. */
+/** Rotary embedding of the first numbers of each head, from `rope_parameters`. */
 function parseRope(reader: ConfigReader, headDim: number): Pick<DecoderConfig, 'rope' | 'rotaryDim'> {
   const rope = reader.section('rope_parameters');
   rope.oneOf(rope.has('rope_type') ? 'rope_type' : 'type', ['default'], 'default');
@@ -53,10 +53,10 @@ function parseRope(reader: ConfigReader, headDim: number): Pick<DecoderConfig, '
   return { rotaryDim, rope: { theta, sections, interleaved: true } };
 }
 
-/** Where the text models of dense Qwen3.5 and of those with experts differ. */
+/** Differences between the text models of dense Qwen3.5 and of those with experts. */
 export interface Qwen35Variant {
   mixture?: (reader: ConfigReader) => MixtureConfig;
-  /** `intermediate_size` where no layer has such a network */
+  /** `intermediate_size` if no layer has a dense network */
   intermediateSize?: number;
 }
 
@@ -80,7 +80,7 @@ function parseText(top: ConfigReader, reader: ConfigReader, variant: Qwen35Varia
   return parseDecoder(reader, own, { headDim, intermediateSize: variant.intermediateSize });
 }
 
-/** The tower has no deepstack; original folders say so with an empty list. */
+/** The tower has no deepstack; original folders have an empty list. */
 function noDeepstack(reader: ConfigReader): number[] {
   const named = reader.has('deepstack_visual_indexes') ? reader.integers('deepstack_visual_indexes') : [];
   if (named.length > 0) throw reader.error('deepstack_visual_indexes', 'an empty list');
@@ -88,8 +88,9 @@ function noDeepstack(reader: ConfigReader): number[] {
 }
 
 /**
- * Reads the config.json of a Qwen3.5, 3.6 or 3.8, dense unless told otherwise. Weights of further prediction heads (`mtp`) are not read.
- * @throws ModelError naming the field when something is missing, contradictory or unsupported.
+ * Reads the config.json of a Qwen3.5, 3.6 or 3.8, dense by default. Weights of multi-token prediction heads (`mtp`)
+ * are not read.
+ * @throws ModelError naming the field if something is missing, contradictory or unsupported.
  */
 export function parseQwen35Config(json: unknown, file: string, variant: Qwen35Variant = {}): Qwen3VlConfig {
   const reader = ConfigReader.of(json, file);

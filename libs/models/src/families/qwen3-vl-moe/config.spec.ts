@@ -1,7 +1,7 @@
 import { familyOf } from '../registry';
 import { parseQwen3VlMoeConfig } from './index';
 
-/** As the original Qwen3-VL-30B-A3B folders have it, shortened. */
+/** As in the original Qwen3-VL-30B-A3B folders, shortened. */
 const original = {
   architectures: ['Qwen3VLMoeForConditionalGeneration'],
   image_token_id: 151655,

@@ -5,9 +5,9 @@ import { qwen3VlFrom } from '../qwen3-vl';
 import { parseQwen3VlConfig, type Qwen3VlConfig } from '../qwen3-vl/config';
 
 /**
- * Reads the config.json of a Qwen3-VL with experts. `norm_topk_prob` counts as vLLM reads it; transformers 5 takes no notice of it
- * and always acts as if it were true, which it is in the published models.
- * @throws ModelError naming the field when something is missing, contradictory or unsupported.
+ * Reads the config.json of a Qwen3-VL with experts. Respects `norm_topk_prob` as vLLM does; transformers 5 ignores it
+ * and always behaves as if it were true, which it is in the published models.
+ * @throws ModelError naming the field if something is missing, contradictory or unsupported.
  */
 export function parseQwen3VlMoeConfig(json: unknown, file: string): Qwen3VlConfig {
   const headDim = (reader: ConfigReader): number =>
@@ -15,7 +15,7 @@ export function parseQwen3VlMoeConfig(json: unknown, file: string): Qwen3VlConfi
   return parseQwen3VlConfig(json, file, { headDim, mixture: parseMixture });
 }
 
-/** Qwen3-VL whose feed-forward networks are mixtures of experts, such as 30B-A3B: arXiv:2511.21631. */
+/** Qwen3-VL with mixtures of experts as feed-forward networks, such as 30B-A3B: arXiv:2511.21631. */
 export function qwen3VlMoe(json: unknown, file: string): Family {
   const names = { name: 'qwen3-vl-moe', modelType: 'qwen3_vl_moe' };
   return qwen3VlFrom(names, parseQwen3VlMoeConfig(json, file));

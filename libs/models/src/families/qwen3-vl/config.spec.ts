@@ -1,7 +1,7 @@
 import { familyOf } from '../registry';
 import { parseQwen3VlConfig } from './config';
 
-/** As the original Qwen3-VL folders have it (2B, shortened). */
+/** As in the original Qwen3-VL folders (2B, shortened). */
 const original = {
   architectures: ['Qwen3VLForConditionalGeneration'],
   image_token_id: 151655,

@@ -14,19 +14,19 @@ const textPrefix = 'model.language_model';
 /** Vision tower of Qwen3-VL. */
 export interface Qwen3VisionConfig extends PatchTowerSize {
   positions: number;
-  /** vision layers after which features are handed to the first text layers, in that order */
+  /** vision layers whose features are added after the first text layers, in that order */
   deepstackIndexes: number[];
   activation: 'gelu' | 'gelu_pytorch_tanh';
 }
 
-/** A Qwen3-VL, whose text model is dense (`model_type: qwen3_vl`) or has experts (`qwen3_vl_moe`). */
+/** A Qwen3-VL with a dense text model (`model_type: qwen3_vl`) or with experts (`qwen3_vl_moe`). */
 export interface Qwen3VlConfig {
   text: DecoderConfig;
   vision: Qwen3VisionConfig;
   imageTokenId: number;
 }
 
-/** Reads the vision tower of Qwen3-VL, or one like it without deepstack. */
+/** Reads the vision tower of Qwen3-VL, or a similar one without deepstack. */
 export function parseQwen3Vision(
   reader: ConfigReader,
   deepstack: (reader: ConfigReader) => number[] = (own) => own.integers('deepstack_visual_indexes'),
@@ -62,7 +62,7 @@ export function parseQwen3Vision(
   };
 }
 
-/** Original folders have `rope_scaling` and `rope_theta`; transformers 5 writes both into `rope_parameters`. */
+/** Original folders have `rope_scaling` and `rope_theta`; transformers 5 writes both to `rope_parameters`. */
 function parseRope(reader: ConfigReader, headDim: number): RopeConfig {
   const key = reader.has('rope_parameters') ? 'rope_parameters' : 'rope_scaling';
   const rope = reader.section(key);
@@ -72,9 +72,9 @@ function parseRope(reader: ConfigReader, headDim: number): RopeConfig {
   return { theta, sections: mropeSections(rope, headDim), interleaved: true };
 }
 
-/** Where the text models of dense Qwen3-VL and of those with experts differ. */
+/** Differences between the text models of dense Qwen3-VL and of those with experts. */
 export interface TextVariant {
-  /** `head_dim` where it is left out */
+  /** default of `head_dim` */
   headDim: (reader: ConfigReader) => number;
   mixture?: (reader: ConfigReader) => MixtureConfig;
 }
@@ -99,8 +99,8 @@ function parseText(top: ConfigReader, reader: ConfigReader, variant: TextVariant
 }
 
 /**
- * Reads the config.json of a Qwen3-VL, dense unless told otherwise, in the form of the original folders or of transformers 5.
- * @throws ModelError naming the field when something is missing, contradictory or unsupported.
+ * Reads the config.json of a Qwen3-VL, dense by default, in the form of the original folders or of transformers 5.
+ * @throws ModelError naming the field if something is missing, contradictory or unsupported.
  */
 export function parseQwen3VlConfig(json: unknown, file: string, variant = dense): Qwen3VlConfig {
   const reader = ConfigReader.of(json, file);

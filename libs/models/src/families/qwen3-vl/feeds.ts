@@ -7,7 +7,7 @@ import type { Qwen3VisionConfig } from './config';
 
 /** Feeds of the vision tower: those of all Qwen towers, and the weights of the learned position table. */
 export class Qwen3VisionFeeds extends PatchFeeds {
-  /** Four taps per patch: the weights that are fed are thousands of numbers, nearly all of them 0. */
+  /** Four taps per patch: the dense weights that are fed have thousands of entries, nearly all 0. */
   private readonly interpolations: PerGrid<Interpolation>;
 
   constructor(private readonly vision: Qwen3VisionConfig) {
@@ -32,7 +32,7 @@ export class Qwen3VisionFeeds extends PatchFeeds {
   }
 }
 
-/** What each entry of the learned table contributes to each patch, added into [patches, positions]. */
+/** Adds the contribution of each entry of the learned table to each patch to [patches, positions]. */
 function addTaps({ indices, weights }: Interpolation, out: Float32Array, positions: number): void {
   indices.forEach((index, tap) => {
     out[(tap >> 2) * positions + index] += weights[tap];

@@ -11,7 +11,7 @@ export function qwen3Vl(json: unknown, file: string): Family {
   return qwen3VlFrom({ name: 'qwen3-vl', modelType: 'qwen3_vl' }, parseQwen3VlConfig(json, file));
 }
 
-/** The family of a configuration, whatever its text model. */
+/** The family of a configuration, with either text model. */
 export function qwen3VlFrom(
   names: { name: string; modelType: string },
   { text, vision, imageTokenId }: Qwen3VlConfig,

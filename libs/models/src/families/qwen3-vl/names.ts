@@ -9,7 +9,7 @@ export function visionBlock(layer: number): string {
   return `${visionPrefix}.blocks.${layer}`;
 }
 
-/** Width of what a merger reads: the hidden states of mergeSize² neighbouring patches. */
+/** Input width of a merger: the hidden states of mergeSize² neighbouring patches. */
 export function mergedSize({ hiddenSize, mergeSize }: Qwen3VisionConfig): number {
   return hiddenSize * mergeSize * mergeSize;
 }
@@ -31,7 +31,7 @@ function mergerNames({ deepstackIndexes }: Qwen3VisionConfig): string[] {
   ];
 }
 
-/** Every linear layer of the vision tower. */
+/** All linear layers of the vision tower. */
 export function visionLinears(vision: Qwen3VisionConfig): LinearSpec[] {
   const { hiddenSize: hidden, intermediateSize: wide } = vision;
   const blocks = Array.from({ length: vision.depth }, (_, layer) => visionBlock(layer)).flatMap((block) => [
@@ -52,7 +52,7 @@ export function visionLinears(vision: Qwen3VisionConfig): LinearSpec[] {
   return [...blocks, ...mergers];
 }
 
-/** Every weight of the vision tower. */
+/** All weights of the vision tower. */
 export function visionParameters(vision: Qwen3VisionConfig): ParameterSpec[] {
   const { hiddenSize: hidden } = vision;
   const [merger, ...deepstack] = mergerNames(vision);

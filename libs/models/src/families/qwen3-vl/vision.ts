@@ -13,9 +13,12 @@ import { mergedSize, visionBlock, visionPrefix } from './names';
 
 const normEps = 1e-6;
 
-/** Inputs of the tower: those of all Qwen towers, and where the learned position table is read. */
+/** Inputs of the tower: those of all Qwen towers, and the weights of the learned position table. */
 interface VisionInputs extends PatchInputs {
-  /** [N, P, positions] bilinear weights of the learned position table: a product instead of a gather needs no scatter backwards */
+  /**
+   * [N, P, positions] bilinear weights of the learned position table: a product instead of a gather needs no scatter
+   * in the backward pass
+   */
   positionWeights: Value;
 }
 
@@ -50,7 +53,10 @@ function feedForward(build: LayerBuilder, vision: Qwen3VisionConfig, x: Value, n
   });
 }
 
-/** Joins mergeSize² neighbouring patches and maps them to the decoder's width: [N·P, hidden] → [N·Q, text hidden]. */
+/**
+ * Concatenates mergeSize² neighbouring patches and projects them to the decoder's width: [N·P, hidden] → [N·Q, text
+ * hidden].
+ */
 function merge(
   build: LayerBuilder,
   vision: Qwen3VisionConfig,
