@@ -39,7 +39,7 @@ function byBlocks(lower: Value, size: number): Value {
 /**
  * (I + L)⁻¹ for strictly lower triangular L [.., size, size], `size` a power of two: the product of log₂(size)
  * matrices, by [[A, 0], [B, D]]⁻¹ = [[A⁻¹, 0], [-D⁻¹·B·A⁻¹, D⁻¹]] for each block. Unlike the equal product Π(I +
- * (-L)^(2^i)), its intermediate values are no larger than those of the blocks' inverses. Its derivative is that of an
+ * (-L)^(2^i)), its intermediate values do not exceed those of the blocks' inverses. Its derivative is that of an
  * inverse, -XᵀGXᵀ, and does not depend on how X was computed.
  */
 export function unitLowerInverse(lower: Value, size: number): Value {
