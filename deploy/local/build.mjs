@@ -82,6 +82,12 @@ export async function build() {
     ['typescript/bin/tsc', '-p', 'tsconfig.build.json'],
     relinkAll,
   );
+  buildUnlessCurrent(
+    'plugin-templates',
+    ['libs/api/templates', 'deploy/local/build-templates.mjs'],
+    'dist/plugin-templates',
+    ['../deploy/local/build-templates.mjs'],
+  );
   await gatherPackages();
   await makeEmptyDatabase();
   buildUnlessCurrent('monitor-web', ['services/monitor/web'], 'dist/monitor-web/index.html', [

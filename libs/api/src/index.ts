@@ -62,7 +62,7 @@ export {
   type Scores,
 } from './model/vision-language-model';
 export { newPlugin, type NewPlugin, type NewPluginOptions } from './plugins/new-plugin';
-export { preparationOf } from './plugins/render';
+export { preparationOf } from './plugins/package-files';
 export { followRun } from './report/follow-run';
 export { evaluationInWords, percent, percentWithInterval } from './report/intervals';
 export { clock, ProgressDisplay } from './report/progress';

@@ -91,10 +91,10 @@ it('runs its test by npm test', async () => {
 
 it.each<[string[], RegExp]>([
   [['rewrad', 'mine'], /expected one of .*Did you mean reward\?/],
-  [['reward', 'My Reward'], /"My Reward" is no name of a component, expected lower-case words/],
-  [['reward', '../up'], /"\.\.\/up" is no name of a component/],
-  [['reward', 'task-success'], /reward "task-success" is there already, in .*reward-task-success/],
-  [['engine', 'mine'], /there is no engine to begin with: an engine loads a model/],
+  [['reward', 'My Reward'], /invalid component name "My Reward", expected lower-case words/],
+  [['reward', '../up'], /invalid component name "\.\.\/up"/],
+  [['reward', 'task-success'], /reward "task-success" already exists, in .*reward-task-success/],
+  [['engine', 'mine'], /no template for an engine: an engine loads a model/],
   [['reward'], /missing required argument 'name'/],
 ])('refuses %j', async (words, message) => {
   await expect(typed('plugins', 'new', ...words)).rejects.toThrow(message);
@@ -104,10 +104,10 @@ it('overwrites nothing', async () => {
   mkdirSync('full');
   writeFileSync('full/notes.txt', 'mine');
   await expect(typed('plugins', 'new', 'reward', 'mine', '--dir', 'full')).rejects.toThrow(
-    /full has files already, nothing was changed: name another folder with --dir/,
+    /full contains files; nothing was changed: name another folder with --dir/,
   );
   await expect(typed('plugins', 'new', 'reward', 'mine', '--dir', 'full/notes.txt')).rejects.toThrow(
-    /notes\.txt is a file, nothing was changed/,
+    /notes\.txt is a file; nothing was changed/,
   );
   expect(existsSync('full/package.json')).toBe(false);
   expect(readFileSync('full/notes.txt', 'utf8')).toBe('mine');
