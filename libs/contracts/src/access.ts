@@ -1,6 +1,6 @@
 import { ANY, PURPOSES, runKeys, STREAMS, subjects, type Purpose } from './names';
 
-/** Who connects to a broker: the services, people with a command, and the operator, who may everything. */
+/** The clients of a broker: the services, command-line users, and the operator, who has full access. */
 export const ROLES = [
   'learner',
   'sampler',
@@ -14,19 +14,19 @@ export const ROLES = [
 ] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What a role may do at the broker; it may nothing else. */
+/** The permissions of a role at the broker; everything else is denied. */
 export interface Access {
-  /** What it is, for whoever reads the list. */
+  /** Description of the role for readers of the list. */
   readonly is: string;
-  /** Subjects of streams that it puts messages on. */
+  /** Stream subjects that it publishes to. */
   readonly publishes: readonly string[];
-  /** What it reads of streams, message by message as they come. */
+  /** Subjects of streams that it consumes. */
   readonly consumes: readonly { stream: string; subject: string }[];
-  /** Messages of streams that it looks up by their subject. */
+  /** Subjects of streams whose messages it reads by subject. */
   readonly looksUp: readonly string[];
-  /** Streams of which it looks at the messages one by one, and takes none. */
+  /** Streams whose messages it reads one by one without consuming them. */
   readonly looksThrough: readonly string[];
-  /** Streams that it keeps in order: it takes messages and consumers away. */
+  /** Streams that it maintains: it deletes messages and consumers. */
   readonly tidies: readonly string[];
   /** Requests that it answers. */
   readonly answers: readonly string[];
@@ -35,18 +35,18 @@ export interface Access {
   /** Keys of the `runs` bucket. */
   readonly readsKeys: readonly string[];
   readonly writesKeys: readonly string[];
-  /** Object stores. Who writes reads, too. */
+  /** Object stores. Write access includes read access. */
   readonly reads: readonly StoreName[];
   readonly writes: readonly StoreName[];
-  /** Messages that nobody could handle. */
+  /** Access to messages that could not be handled. */
   readonly deadLetters: 'none' | 'writes' | 'reads';
 }
 
 export type StoreName = 'checkpoints' | 'files';
 
-/** Screenshots, and what is larger than the broker takes. */
+/** Screenshots, and messages larger than the broker accepts. */
 const BLOBS = subjects.blob(ANY, ANY, ANY);
-/** Requests and replies that are larger. */
+/** Requests and replies larger than the broker accepts. */
 const PARCELS = subjects.parcel(ANY, ANY);
 
 const keys = (...names: (keyof typeof runKeys)[]): string[] => names.map((name) => runKeys[name](ANY));
@@ -61,13 +61,13 @@ const SERVED_BY = [
   'actor',
   'env',
 ] as const satisfies Role[];
-/** What a service answers that serves runs, and asks. */
+/** Subjects of the requests that ask which hosts of these roles serve a run. */
 const servingOf = (...roles: Role[]): string[] => roles.map((role) => subjects.serving(role, ANY));
 const unservedBy = (...roles: Role[]): string[] => roles.map((role) => subjects.unserved(role, ANY));
 const consuming = (stream: string, ...names: string[]): Access['consumes'] =>
   names.map((subject) => ({ stream, subject }));
 
-/** What every service does: it follows the runs there are, reads their files, and says how it fares. */
+/** Permissions of every service: it follows the runs, reads their run files, and publishes its state. */
 const SERVICE: Omit<Access, 'is'> = {
   publishes: events('service_ready', 'warning', 'dead_letter'),
   consumes: [],
@@ -91,7 +91,7 @@ const PERSON: Omit<Access, 'is'> = {
   deadLetters: 'none',
 };
 
-/** Whom the broker lets do what: the list that `deploy/nats` is made of. */
+/** The permissions of each role: the source of the configuration in `deploy/nats`. */
 export const ACCESS: Readonly<Record<Role, Access>> = {
   learner: {
     ...SERVICE,
@@ -240,7 +240,9 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
   },
 };
 
-/** Whether a process may write a key of the `runs` bucket. One that is no service is a person's, who may. */
+/**
+ * Whether a process may write a key of the `runs` bucket. A process that is not a service belongs to a user, who may.
+ */
 export function mayWriteKey(service: string, key: string): boolean {
   const role = ROLES.find((each) => each === service);
   return role === undefined || ACCESS[role].writesKeys.includes(key);

@@ -3,8 +3,10 @@ import type { EvaluationEvent } from './events';
 type Scored = Pick<EvaluationEvent, 'stage' | 'set' | 'successRate' | 'interval'>;
 
 /**
- * The evaluation of a run's best checkpoint: the final one, unless an earlier one of the same goals has a success rate above its interval
- * (95 %), or that of the warm start any higher rate: what follows a warm start has to be as good. Training goals decide where they were evaluated, else the unseen ones. Undefined before the final evaluation.
+ * The evaluation of a run's best checkpoint: the final one, unless an earlier one of the same goals has a success
+ * rate above the final one's 95 % interval, or the warm start has any higher rate, because later training must not
+ * fall below it. Uses training goals if they were evaluated, else the unseen ones. Undefined before the final
+ * evaluation.
  */
 export function bestEvaluation<E extends Scored>(evaluations: readonly E[]): E | undefined {
   const finals = evaluations.filter(({ stage, successRate }) => stage === 'final' && successRate !== null);

@@ -14,8 +14,10 @@ import { Count } from './limits';
 import { toInstance } from './to-instance';
 
 /**
- * How a value is compared. `contains` looks for a part of a text or an element of a list, `matches` for a whole text that fits a pattern in which
- * `*` stands for anything; `at_least` and `at_most` compare numbers; `exists` with `true` or `false` asks only whether there is a value.
+ * How a value is compared. `contains` looks for a part of a text or an element of a list; `matches` compares a whole
+ * text with a pattern in which
+ * `*` matches anything; `at_least` and `at_most` compare numbers; `exists` with `true` or `false` only tests whether
+ * there is a value.
  */
 export const CHECK_OPERATORS = [
   'equals',
@@ -31,7 +33,7 @@ export type CheckOperator = (typeof CHECK_OPERATORS)[number];
 
 const TEXT_OPERATORS = ['equals', 'not_equals', 'contains', 'not_contains', 'matches'] as const;
 
-/** What of an element a check looks at. */
+/** The property of an element that a check examines. */
 export const ELEMENT_PROPERTIES = [
   'exists',
   'visible',
@@ -45,7 +47,7 @@ export type ElementProperty = (typeof ELEMENT_PROPERTIES)[number];
 
 export const STORAGES = ['local', 'session', 'cookie'] as const;
 
-/** What can never be right, for any value that is found, is refused where a check is read. */
+/** Rejects operands that cannot match any value when a check is read. */
 export function fitsOperator(operator: unknown, value: unknown): boolean {
   switch (operator) {
     case 'exists':
@@ -63,7 +65,7 @@ export function fitsOperator(operator: unknown, value: unknown): boolean {
   }
 }
 
-/** One condition on the state an environment reports when an episode ends. */
+/** One condition on the state that an environment reports when an episode ends. */
 export class StateCheck {
   @IsOptional()
   @IsIn(['state'])
@@ -82,7 +84,7 @@ export class StateCheck {
   value: unknown;
 }
 
-/** The address that a page shows at the end. */
+/** The address of the page at the end. */
 export class UrlCheck {
   @IsIn(['url'])
   kind: 'url';
@@ -91,14 +93,17 @@ export class UrlCheck {
   @IsIn(TEXT_OPERATORS)
   operator?: (typeof TEXT_OPERATORS)[number];
 
-  /** A whole address where it is to be equal or not; with `matches` a pattern of one. */
+  /** A whole address for `equals` and `not_equals`; a pattern for `matches`. */
   @IsString()
   @IsNotEmpty()
   @IsAddress('equals')
   value: string;
 }
 
-/** The text that a page shows at the end, that of frames, shadow roots and fields too. White space of any kind counts as one space. */
+/**
+ * The text that a page shows at the end, including frames, shadow roots and fields. Any white space counts as one
+ * space.
+ */
 export class TextCheck {
   @IsIn(['text'])
   kind: 'text';
@@ -114,23 +119,26 @@ export class TextCheck {
   value: string;
 }
 
-/** Elements of a page. The check holds where one of those that the selector finds fits. */
+/** Elements of a page. The check holds if one of the elements that the selector finds satisfies it. */
 export class ElementCheck {
   @IsIn(['element'])
   kind: 'element';
 
-  /** As Playwright reads it: CSS, `text=…`, `role=…`, `xpath=…`. */
+  /** In Playwright's syntax: CSS, `text=…`, `role=…`, `xpath=…`. */
   @IsString()
   @IsNotEmpty()
   @MaxLength(2000)
   selector: string;
 
-  /** Default: `exists`. `text` and `value` are texts, `count` is a number, `exists`, `visible` and `checked` are `true` or `false`. */
+  /**
+   * Default: `exists`. `text` and `value` are texts, `count` is a number, `exists`, `visible` and `checked` are
+   * `true` or `false`.
+   */
   @IsOptional()
   @IsIn(ELEMENT_PROPERTIES)
   property?: ElementProperty;
 
-  /** Its name, for `property: attribute`. */
+  /** Name of the attribute, for `property: attribute`. */
   @ValidateIf(({ property, attribute }: ElementCheck) => property === 'attribute' || attribute !== undefined)
   @IsString()
   @IsNotEmpty()
@@ -141,12 +149,12 @@ export class ElementCheck {
   @IsIn(CHECK_OPERATORS)
   operator?: CheckOperator;
 
-  /** Default: `true`, where the property is `exists`, `visible` or `checked`. */
+  /** Default: `true`, if the property is `exists`, `visible` or `checked`. */
   @FitsProperty()
   value?: unknown;
 }
 
-/** What a page has stored. Its value is compared in the browser's own service and told nobody. */
+/** A value that a page has stored. It is compared inside the browser environment and never reported. */
 export class StorageCheck {
   @IsIn(['storage'])
   kind: 'storage';
@@ -159,13 +167,13 @@ export class StorageCheck {
   @IsNotEmpty()
   key: string;
 
-  /** Dotted path into what is stored, which is JSON then. */
+  /** Dotted path into the stored value, which must be JSON. */
   @IsOptional()
   @IsString()
   @IsNotEmpty()
   path?: string;
 
-  /** Default: `exists` where there is no value, else `equals`. */
+  /** Default: `exists` without a value, else `equals`. */
   @IsOptional()
   @IsIn(CHECK_OPERATORS)
   operator?: CheckOperator;
@@ -176,7 +184,7 @@ export class StorageCheck {
   value?: unknown;
 }
 
-/** Requests that a page made since its first frame, and that were let through. */
+/** Allowed requests that a page made since its first frame. */
 export class RequestCheck {
   @IsIn(['request'])
   kind: 'request';
@@ -186,35 +194,35 @@ export class RequestCheck {
   @Matches(/^[A-Z]+$/, { message: '$property must be a method in capitals, such as POST' })
   method?: string;
 
-  /** The whole address; `*` stands for anything. */
+  /** The whole address; `*` matches anything. */
   @IsString()
   @IsNotEmpty()
   @MaxLength(2000)
   @IsAddress('matches')
   url: string;
 
-  /** A text that the body contains; or fields that it has, where it is JSON or a form. */
+  /** A text that the body contains; or its fields, if it is JSON or a form. */
   @IsOptional()
   @IsBody()
   body?: string | Record<string, unknown>;
 
-  /** How many there are at least. Default: 1; 0 where `at_most` is given. */
+  /** Minimum number of requests. Default: 1; 0 if `at_most` is given. */
   @IsOptional()
   @Count()
   at_least?: number;
 
-  /** And at most: 0 where there may be none. */
+  /** Maximum number of requests; 0 if there must be none. */
   @IsOptional()
   @Count()
   at_most?: number;
 }
 
-/** What an expression gives in the page's own window. One that throws fails its check. */
+/** The value of an expression in the page's own window. If it throws, the check fails. */
 export class ExpressionCheck {
   @IsIn(['expression'])
   kind: 'expression';
 
-  /** JavaScript; a promise is waited for: `window.app.cart.length`. */
+  /** JavaScript; a promise is awaited: `window.app.cart.length`. */
   @IsString()
   @IsNotEmpty()
   @MaxLength(10_000)
@@ -243,33 +251,36 @@ const CHECK_CLASSES = {
 
 export const CHECK_KINDS = Object.keys(CHECK_CLASSES) as (keyof typeof CHECK_CLASSES)[];
 
-/** A condition that has to hold when an episode ends. One without `kind` looks into the state. */
+/** A condition that must hold when an episode ends. Without `kind`, it refers to the state. */
 export type Check = InstanceType<(typeof CHECK_CLASSES)[keyof typeof CHECK_CLASSES]>;
 
-/** A condition that the environment itself evaluates, since only it has the page. */
+/** A condition that the environment itself evaluates, because only it has access to the page. */
 export type PageCheck = Exclude<Check, StateCheck>;
 
 export function isPageCheck(check: Check): check is PageCheck {
   return check.kind !== undefined && check.kind !== 'state';
 }
 
-/** What an environment found of a check. */
+/** An environment's result of a check. */
 export interface CheckResult {
   holds: boolean;
-  /** In a few words, without anything that may be a secret. */
+  /** In a few words, without potential secrets. */
   found: string;
 }
 
-/** Key of the final state under which an environment reports what it found of page checks: place among the checks of the task → result. */
+/**
+ * Key of the final state under which an environment reports the results of page checks: index among the checks of the
+ * task → result.
+ */
 export const CHECK_RESULTS = '$checks';
 
-/** Whoever wrote a check of a kind that there is not. */
+/** A check of an unknown kind. */
 class UnknownCheck {
   @IsIn(CHECK_KINDS, { message: `kind must be one of ${CHECK_KINDS.join(', ')}` })
   kind: string;
 }
 
-/** Reads a list of checks, each by the class of its kind; what is none becomes an error of the validation. */
+/** Parses a list of checks, each with the class of its kind; invalid ones become validation errors. */
 export function AsChecks(): PropertyDecorator {
   return Transform(({ value }) => (Array.isArray(value) ? value.map(asCheck) : (value as unknown)), {
     toClassOnly: true,
@@ -284,7 +295,7 @@ function asCheck(plain: unknown): unknown {
   return toInstance(CHECK_CLASSES[kind as keyof typeof CHECK_CLASSES] as new () => object, plain);
 }
 
-/** What can be asked of values of a type, besides whether there is one. */
+/** Operators for values of a type, besides `exists`. */
 const BY_TYPE: Readonly<Record<'boolean' | 'number' | 'string', readonly CheckOperator[]>> = {
   boolean: ['equals', 'not_equals', 'exists'],
   number: ['equals', 'not_equals', 'at_least', 'at_most', 'exists'],
@@ -345,14 +356,14 @@ function FitsOperator(): PropertyDecorator {
   });
 }
 
-/** Of an address as it is shown only parts may be anything. */
+/** Only parts of a displayed address may be wildcards. */
 function IsAddress(usual: CheckOperator): PropertyDecorator {
   return ValidateBy({
     name: 'isAddress',
     validator: {
       validate: (value: unknown, args) => {
         const { operator = usual } = args!.object as { operator?: CheckOperator };
-        // Whether it is a text at all others say.
+        // Other validators verify that it is a non-empty text.
         if (typeof value !== 'string' || value === '') return true;
         if (operator === 'contains' || operator === 'not_contains') return value.trim() !== '';
         if (operator === 'matches' && value.includes('*')) return /^(\*|https?:|about:)/i.test(value);

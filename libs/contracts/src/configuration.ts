@@ -2,41 +2,41 @@ import { Type } from 'class-transformer';
 import { Allow, IsArray, IsBoolean, IsOptional, IsString, ValidateNested } from 'class-validator';
 
 /**
- * The configuration of a run as people read it. It is made where the run is announced, since all of its components, those of
- * plugins too, are known there.
+ * The configuration of a run for display. It is created where the run is announced, because all of its components,
+ * including plugins, are known there.
  */
 
 export class ConfiguredOption {
-  /** In the run file: `training.learning_rate`, `algorithm.loss.clip_high`, `rewards[0].bonus`. */
+  /** Path in the run file: `training.learning_rate`, `algorithm.loss.clip_high`, `rewards[0].bonus`. */
   @IsString()
   path: string;
 
-  /** What it does; empty for an option that no component describes. */
+  /** Its help; empty for an option that no component describes. */
   @IsString()
   doc: string;
 
-  /** What fits, in words. */
+  /** Description of valid values. */
   @IsString()
   expected: string;
 
-  /** Of a chosen component its name; of a secret `[hidden]`; absent: it is not set. */
+  /** The name of a chosen component; `[hidden]` for a secret; absent if it is not set. */
   @Allow()
   value?: unknown;
 
-  /** What it is where nobody says anything; absent: not set then. */
+  /** Default value; absent if there is none. */
   @Allow()
   default?: unknown;
 
-  /** Its value is not the default. */
+  /** Whether its value differs from the default. */
   @IsBoolean()
   differs: boolean;
 
-  /** Of a choice: what the chosen component is. */
+  /** For a choice: the description of the chosen component. */
   @IsOptional()
   @IsString()
   component?: string;
 
-  /** Of an option of a component: the path of its choice. */
+  /** For an option of a component: the path of its choice. */
   @IsOptional()
   @IsString()
   choice?: string;
@@ -48,7 +48,7 @@ export class ConfiguredOption {
 }
 
 export class ConfigurationGroup {
-  /** `model.lora`; empty for options in no group. */
+  /** `model.lora`; empty for options outside of groups. */
   @IsString()
   path: string;
 

@@ -2,7 +2,7 @@ import { Type } from 'class-transformer';
 import { IsIn, IsNumber, IsOptional, IsString, Max, MaxLength, Min, ValidateNested } from 'class-validator';
 import { Count, FiniteNumbers } from './limits';
 
-/** How a group of a run ended: what a curriculum learns from. */
+/** The result of a group of a run, from which a curriculum learns. */
 export class GroupResult {
   @Count()
   group: number;
@@ -12,11 +12,11 @@ export class GroupResult {
   @MaxLength(4000)
   task: string;
 
-  /** Episodes that count. */
+  /** Number of valid episodes. */
   @Count()
   episodes: number;
 
-  /** Mean of their successes, or, of those that no verifier judges, of their rewards, cut to 0 to 1. */
+  /** Mean success of its episodes; without a verifier's verdict, the mean reward, clipped to 0 to 1. */
   @IsNumber()
   @Min(0)
   @Max(1)
@@ -26,16 +26,17 @@ export class GroupResult {
 export const CHOICE_REASONS = ['measured', 'new', 'explored', 'level', 'nothing_else'] as const;
 export type ChoiceReason = (typeof CHOICE_REASONS)[number];
 
-/** Why a curriculum has chosen the task of a group, and how its tasks stood then. */
+/** Why a curriculum chose the task of a group, and the state of its tasks at that time. */
 export class CurriculumChoice {
   /**
-   * `measured`: its success is within the band; `new`: not measured enough to say; `explored`: it is outside, and tried again; `level`: it is of
-   * the difficulty that is trained now; `nothing_else`: every task is outside.
+   * `measured`: its success rate is within the band; `new`: it has too few measurements; `explored`: it is outside of
+   * the band and is tried again; `level`: it has
+   * the difficulty of the current level; `nothing_else`: every task is outside of the band.
    */
   @IsIn(CHOICE_REASONS)
   reason: ChoiceReason;
 
-  /** Tasks by what was measured of them. */
+  /** Number of tasks by their measured state. */
   @Count()
   inBand: number;
 
@@ -48,63 +49,63 @@ export class CurriculumChoice {
   @Count()
   unmeasured: number;
 
-  /** Tasks that wait for what is to be learnt before them. */
+  /** Number of tasks that wait for their prerequisites. */
   @Count()
   waiting: number;
 
-  /** The difficulty that is trained now: 0 easy, 1 medium, 2 hard; of a curriculum by difficulty. */
+  /** Current difficulty level of a curriculum by difficulty: 0 easy, 1 medium, 2 hard. */
   @IsOptional()
   @Count()
   level?: number;
 }
 
-/** What was measured of tasks, or of difficulties: a column for each number, since there may be thousands of them. */
+/** Measurements of tasks or of difficulties, one column per number, because there may be thousands of them. */
 export class TallyColumns {
-  /** Episodes, of which those of older groups count less. */
+  /** Number of episodes, with lower weights for older groups. */
   @FiniteNumbers()
   episodes: number[];
 
-  /** Sum of their scores, likewise. */
+  /** Sum of their scores, with the same weights. */
   @FiniteNumbers()
   score: number[];
 
-  /** Groups, all of them counted alike. */
+  /** Number of groups, unweighted. */
   @FiniteNumbers()
   groups: number[];
 
-  /** Episodes of all groups. */
+  /** Number of episodes of all groups, unweighted. */
   @FiniteNumbers()
   seen: number[];
 
-  /** The newest group; -1 where there is none. */
+  /** Index of the latest group; -1 if there is none. */
   @FiniteNumbers()
   last: number[];
 }
 
-/** What a curriculum has measured so far: it goes on from there when the events that told it are gone. */
+/** The measurements of a curriculum, from which it resumes when the events behind them are gone. */
 export class CurriculumState {
-  /** The newest step whose results are in it. */
+  /** The latest step whose results are included. */
   @Count()
   step: number;
 
-  /** Number of the group after the newest one that was measured. */
+  /** Index of the group after the latest one that was measured. */
   @Count()
   nextGroup: number;
 
-  /** The difficulty that is trained now, as in `CurriculumChoice`. */
+  /** The current difficulty level, as in `CurriculumChoice`. */
   @Count()
   level: number;
 
-  /** Of each difficulty. */
+  /** By difficulty. */
   @ValidateNested()
   @Type(() => TallyColumns)
   levels: TallyColumns;
 
-  /** Places of the tasks that were measured, in the list of the run's tasks. */
+  /** Indices of the measured tasks in the list of the run's tasks. */
   @FiniteNumbers()
   places: number[];
 
-  /** Of these tasks. */
+  /** By measured task. */
   @ValidateNested()
   @Type(() => TallyColumns)
   tasks: TallyColumns;

@@ -26,7 +26,7 @@ const events: Record<RunEvent['type'], object> = {
   dead_letter: { service: 'actor', subject: 'uirl.task.run', key: 'k', reason: 'not JSON' },
 };
 
-/** Names of the properties that are wrong. */
+/** Names of the invalid properties. */
 function wrongIn(type: RunEvent['type'], changes: object = {}): string[] {
   const plain = { type, runId: 'run', at: '2026-11-20T10:00:00.000Z', ...events[type], ...changes };
   const event = plainToInstance<object, object>(EVENTS.classes[type], plain);

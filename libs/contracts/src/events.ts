@@ -42,7 +42,7 @@ export class RunCreatedEvent extends EventBase {
   @IsObject()
   config: Record<string, unknown>;
 
-  /** The same with what every option is about. */
+  /** The run file with the help of every option. */
   @IsOptional()
   @IsArray()
   @ValidateNested({ each: true })
@@ -84,7 +84,7 @@ export class RolloutStartedEvent extends EventBase {
   actor: string;
 }
 
-/** One step: a batch of groups was trained, in one optimizer step or several; in none where nothing of it had a gradient. */
+/** One step: a batch of groups was trained on, in one or more optimizer steps; in none if it had no gradient. */
 export class TrainStepEvent extends EventBase {
   @Equals('train_step')
   type: 'train_step';
@@ -93,17 +93,17 @@ export class TrainStepEvent extends EventBase {
   @Count()
   step: number;
 
-  /** Of the lease of the learner that trained it (`RunLease`). */
+  /** Lease epoch of the learner that trained it (`RunLease`). */
   @IsOptional()
   @Count()
   epoch?: number;
 
-  /** Rollouts whose tokens went into the step. */
+  /** Rollouts whose tokens were trained on in this step. */
   @IsArray()
   @IsString({ each: true })
   rolloutIds: string[];
 
-  /** How each of its groups ended, those that were replaced for want of a signal too. */
+  /** The results of its groups, including those that were replaced because they had no learning signal. */
   @IsOptional()
   @IsArray()
   @ValidateNested({ each: true })
@@ -133,12 +133,15 @@ export class CheckpointEvent extends EventBase {
   @IsString()
   adapterDigest: string;
 
-  /** The run has trained as many steps as it was to: its final evaluation is of this one. */
+  /** Whether the run has trained all of its steps: the final evaluation uses this checkpoint. */
   @IsOptional()
   @IsBoolean()
   last?: boolean;
 
-  /** Whether the warm start goes on after it (`running`) or ends with it (`done`). Absent where reinforcement learning has begun, or there is no warm start. */
+  /**
+   * Whether the warm start continues after it (`running`) or ends with it (`done`). Absent once reinforcement
+   * learning has begun, and without a warm start.
+   */
   @IsOptional()
   @IsIn(['running', 'done'])
   warmStart?: 'running' | 'done';
@@ -168,7 +171,10 @@ export class EvaluationEvent extends EventBase {
   @IsIn(EVALUATION_STAGES)
   stage: EvaluationStage;
 
-  /** `train_goals` (training goals, unseen seeds), `eval_goals` (unseen goals), or what `ui-rl eval` has evaluated. */
+  /**
+   * `train_goals` (training goals, unseen seeds), `eval_goals` (unseen goals), or the set that `ui-rl eval`
+   * evaluated.
+   */
   @IsString()
   set: string;
 
@@ -178,7 +184,7 @@ export class EvaluationEvent extends EventBase {
   @IsString()
   checkpoint: string;
 
-  /** Null where no episode says whether it succeeded: all of them are invalid, or judged by rewards alone. */
+  /** Null if no episode has a verdict on success: all of them are invalid, or judged by rewards only. */
   @ValidateIf((_, value) => value !== null)
   @IsNumber()
   successRate: number | null;
@@ -190,14 +196,17 @@ export class EvaluationEvent extends EventBase {
   @IsNumber({}, { each: true })
   interval: [number, number];
 
-  /** Those that the rate is of. */
+  /** Number of episodes behind the rate. */
   @Count()
   episodes: number;
 
   @Count()
   invalid: number;
 
-  /** Valid ones of which nothing says whether they succeeded, beside `episodes`: rewards alone judge them (`metrics`). */
+  /**
+   * Number of valid episodes without a verdict on success, in addition to `episodes`: only rewards judge them
+   * (`metrics`).
+   */
   @IsOptional()
   @Count()
   unjudged?: number;
@@ -207,7 +216,7 @@ export class EvaluationEvent extends EventBase {
   @Type(() => TaskScore)
   tasks: TaskScore[];
 
-  /** Metric name → value, as of a step, of its episodes: `env/all/reward/total` … */
+  /** Metric name → value over its episodes, as in a step: `env/all/reward/total` … */
   @IsOptional()
   @NumbersByName()
   metrics?: Record<string, number>;
@@ -228,7 +237,7 @@ export class WarningEvent extends EventBase {
   message: string;
 }
 
-/** A message that could not be read was put into the `dead_letters` bucket. */
+/** A message that could not be read was stored in the `dead_letters` bucket. */
 export class DeadLetterEvent extends EventBase {
   @Equals('dead_letter')
   type: 'dead_letter';
@@ -259,7 +268,7 @@ export type RunEvent =
 
 export type EventType = RunEvent['type'];
 
-/** Which class an event is, by its type. */
+/** The class of an event, by its type. */
 export const EVENTS = {
   key: 'type',
   classes: {

@@ -14,7 +14,7 @@ import {
   Turn,
 } from './index';
 
-/** What would lead elsewhere as part of a subject, a key, a header, a path or an address. */
+/** Texts that would change the meaning of a subject, a key, a header, a path or an address. */
 const HOSTILE = [
   '',
   '.',

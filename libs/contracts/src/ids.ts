@@ -1,11 +1,11 @@
 import { Matches } from 'class-validator';
 import { RUN_ID } from './names';
 
-/** What services call rollouts, groups, evaluations and sessions: part of message ids, keys and addresses of the page. */
+/** Ids of rollouts, groups, evaluations and sessions: part of message ids, keys and addresses of the page. */
 const ID = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,255}$/;
-/** What services call themselves, and what components are called: one token of a subject. */
+/** Names of services and components: one token of a subject. */
 const TOKEN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
-/** Of a rollout, and of what is asked in it. */
+/** Ids of rollouts, and of requests within them. */
 const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9_.:~/-]{0,298}$/;
 const SHA256 = /^[0-9a-f]{64}$/;
 

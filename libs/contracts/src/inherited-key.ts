@@ -1,9 +1,12 @@
-/** Names that mean the class of an object to JavaScript, and to class-transformer, which makes messages of plain objects. */
+/**
+ * Keys that JavaScript, and class-transformer, which builds messages from plain objects, treat as the class of an
+ * object.
+ */
 const INHERITED = ['constructor', '__proto__'];
 
 /**
- * The first key in a plain value, at any depth, that every object inherits: data that has one of its own cannot be read as a message.
- * Undefined where there is none.
+ * The first key in a plain value, at any depth, that every object inherits: data with such a key cannot be read as a
+ * message. Undefined if there is none.
  */
 export function inheritedKey(value: unknown): string | undefined {
   const waiting: unknown[] = [value];
@@ -20,7 +23,7 @@ export function inheritedKey(value: unknown): string | undefined {
   return undefined;
 }
 
-/** Without spreading: arrays of tokens have more elements than a call may have arguments. */
+/** Without spreading: arrays of tokens have more elements than a call can have arguments. */
 function pushObjects(values: readonly unknown[], waiting: unknown[]): void {
   for (const value of values) if (typeof value === 'object' && value !== null) waiting.push(value);
 }

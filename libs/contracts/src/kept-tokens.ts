@@ -1,10 +1,11 @@
-/** Tokens that a distribution may be cut to, at most. */
+/** Maximum number of tokens in a cut distribution. */
 export const MAX_KEPT_TOKENS = 512;
 
 /**
- * What the distribution of each sampled token was cut to, in few characters: for each token how many there are (0: all) and the
- * differences between them, rising, as numbers of 7 bits a byte, in base64.
- * @param kept by sampled token; nothing where the distribution is whole
+ * Encodes the kept tokens of each sampled token's distribution compactly: for each token their number (0: all) and
+ * the
+ * ascending differences between them, as varints of 7 bits per byte, in base64.
+ * @param kept by sampled token; empty or undefined for whole distributions
  */
 export function encodeKeptTokens(kept: readonly ArrayLike<number>[]): string {
   const bytes: number[] = [];
@@ -19,7 +20,7 @@ export function encodeKeptTokens(kept: readonly ArrayLike<number>[]): string {
   return Buffer.from(bytes).toString('base64');
 }
 
-/** Throws an error that says what is wrong where the text does not speak of so many tokens. */
+/** Throws an error that describes the fault if the text does not encode this many tokens. */
 export function decodeKeptTokens(text: string, tokens: number): Int32Array[] {
   const bytes = Buffer.from(text, 'base64');
   let at = 0;

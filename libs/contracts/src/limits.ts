@@ -1,21 +1,24 @@
 import { IsInt, Max, Min, ValidateBy } from 'class-validator';
 
-/** The largest whole number that fits into 32 bits with a sign, in which counts are stored and tokens computed with. */
+/** The largest signed 32-bit integer, the storage type of counts and token ids. */
 const MAX_INT32 = 2 ** 31 - 1;
 
-/** Longest text of a screen, in characters. */
+/** Maximum length of a screen's text in characters. */
 export const MAX_SCREEN_TEXT = 200_000;
-/** Characters of the regular expression that an answer must match, on its way to the learner and from there to samplers. */
+/**
+ * Maximum length in characters of the regular expression that an answer must match, on its way to the learner and to
+ * samplers.
+ */
 export const MAX_GRAMMAR = 65_536;
 
-/** A whole number from 0 on that fits into 32 bits. */
+/** A non-negative 32-bit integer. */
 export function Count(): PropertyDecorator {
   return (target, property) => {
     for (const check of [IsInt(), Min(0), Max(MAX_INT32)]) check(target, property);
   };
 }
 
-/** An array of token ids: whole numbers from 0 on that fit into 32 bits. */
+/** An array of token ids: non-negative 32-bit integers. */
 export function TokenIds(): PropertyDecorator {
   return each(
     'isTokenIds',
@@ -24,7 +27,7 @@ export function TokenIds(): PropertyDecorator {
   );
 }
 
-/** An array of texts as token ids. */
+/** An array with the text of each token. */
 export function TokenTexts(): PropertyDecorator {
   const isId = (id: unknown): boolean => typeof id === 'number' && Number.isInteger(id) && id >= 0;
   return ValidateBy({
@@ -42,7 +45,7 @@ export function FiniteNumbers(): PropertyDecorator {
   return each('isFiniteNumbers', 'an array of finite numbers', Number.isFinite);
 }
 
-/** Name → number; null where there is none, as JSON writes one that is not finite. */
+/** Name → number; null for a number that is not finite, as JSON encodes it. */
 export function NumbersByName(): PropertyDecorator {
   return ValidateBy({
     name: 'isNumbersByName',
@@ -72,7 +75,7 @@ export function BooleansByName(): PropertyDecorator {
   });
 }
 
-/** One loop over the array: thousands of tokens are checked with every turn. */
+/** Validates the array in one loop: every turn has thousands of tokens. */
 function each(name: string, expected: string, isRight: (part: number) => boolean): PropertyDecorator {
   return ValidateBy({
     name,

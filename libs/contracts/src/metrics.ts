@@ -1,6 +1,6 @@
 /** A metric of a `train_step` event. */
 export interface MetricInfo {
-  /** `<…>` stands for a name: `env/all/reward/<part>`. */
+  /** `<…>` is a placeholder for a name: `env/all/reward/<part>`. */
   name: string;
   unit: string;
   meaning: string;
@@ -9,8 +9,8 @@ export interface MetricInfo {
 const metric = (name: string, unit: string, meaning: string): MetricInfo => ({ name, unit, meaning });
 
 /**
- * Every metric that is published of a step, and what it says. A step trains one batch of groups, in one optimizer step or several.
- * Names follow Tinker's logs where those have one.
+ * Every metric of a step, with its meaning. A step trains one batch of groups, in one or more optimizer steps. Names
+ * follow Tinker's logs where those have one.
  */
 export const METRICS: readonly MetricInfo[] = [
   metric(
@@ -249,7 +249,10 @@ export const METRICS: readonly MetricInfo[] = [
   ),
 ];
 
-/** What a metric says; undefined for one that is not in the catalogue. A name in full wins over a pattern. */
+/**
+ * The description of a metric; undefined for one that is not in the catalogue. A full name takes precedence over a
+ * pattern.
+ */
 export function metricInfo(name: string): MetricInfo | undefined {
   return METRICS.find((each) => each.name === name) ?? METRICS.find((each) => matches(each.name, name));
 }

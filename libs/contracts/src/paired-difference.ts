@@ -1,6 +1,6 @@
 import { wilson } from './wilson';
 
-/** How often two that tried the same things succeeded. */
+/** Outcomes of two candidates on the same attempts. */
 export interface Pairs {
   both: number;
   onlyFirst: number;
@@ -33,7 +33,7 @@ export function pairedDifference({ both, onlyFirst, onlySecond, neither }: Pairs
   };
 }
 
-/** Of the two outcomes, corrected for continuity where it is positive; 0 where one of them never differs. */
+/** Correlation of the two outcomes, with continuity correction if it is positive; 0 if one of them is constant. */
 function correlation({ both, onlyFirst, onlySecond, neither }: Pairs): number {
   const margins = (both + onlyFirst) * (onlySecond + neither) * (both + onlySecond) * (onlyFirst + neither);
   if (margins === 0) return 0;

@@ -1,11 +1,14 @@
-/** What a message has to say like its subject: who may publish is decided by subjects, so a message is believed no further. */
+/**
+ * Fields of a message that must match its subject: publish permissions apply to subjects, so a message is trusted
+ * only within its subject.
+ */
 const SAID: Readonly<Record<string, { run: string; detail?: string }>> = {
   rollout: { run: 'runId', detail: 'purpose' },
   trajectory: { run: 'request.runId', detail: 'request.purpose' },
   event: { run: 'runId', detail: 'type' },
 };
 
-/** What a message says otherwise than the subject it came on (`uirl.event.<run>.<type>`); null where they agree. */
+/** Describes a field of a message that contradicts its subject (`uirl.event.<run>.<type>`); null if they agree. */
 export function misplaced(subject: string, message: object): string | null {
   const [root, what, run, detail] = subject.split('.');
   const said = root === 'uirl' ? SAID[what] : undefined;

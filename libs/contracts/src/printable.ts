@@ -1,16 +1,18 @@
 /**
- * What a terminal would obey, or show as nothing: control characters, marks that turn the direction of text, halves of characters, separators
- * of lines. Joiners are parts of characters.
+ * Characters that a terminal would interpret or hide: control characters, bidirectional marks, lone surrogates, line
+ * separators. Joiners are allowed because characters consist of them.
  */
 const UNPRINTABLE = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** A text of others on one line, as a terminal or a log may show it: what cannot be printed is written as JSON writes it, `\u001b`. */
+/**
+ * Untrusted text on one line, safe for a terminal or a log: unprintable characters are escaped as in JSON, `\u001b`.
+ */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, escaped);
 }
 
-/** The same of text of several lines, which may be tabulated. In JSON nothing changes but the writing. */
+/** Like `printable` for text of several lines and with tabs. JSON text keeps its meaning. */
 export function printableLines(text: string): string {
   return text.replace(UNPRINTABLE, (found) => (found === '\n' || found === '\t' ? found : escaped(found)));
 }

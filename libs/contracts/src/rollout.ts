@@ -19,7 +19,7 @@ export class RolloutRequest {
   @IsId()
   groupId: string;
 
-  /** Position of the group in the run, from 0; for `deterministic` the order of training. */
+  /** Index of the group in the run, from 0; in `deterministic` mode also the order of training. */
   @Count()
   groupIndex: number;
 
@@ -30,7 +30,7 @@ export class RolloutRequest {
   @Min(1)
   groupSize: number;
 
-  /** 0 for the first try, counted up when an invalid episode is refilled. */
+  /** 0 for the first attempt; incremented when an invalid episode is refilled. */
   @Count()
   attempt: number;
 
@@ -42,11 +42,11 @@ export class RolloutRequest {
   @Type(() => Task)
   task: Task;
 
-  /** Seeds the environment's initial state; the same within a group. */
+  /** Seed of the environment's initial state; the same within a group. */
   @Count()
   seed: number;
 
-  /** Seeds the sampler; differs within a group. */
+  /** Seed of the sampler; differs within a group. */
   @Count()
   samplingSeed: number;
 
@@ -54,13 +54,13 @@ export class RolloutRequest {
   @IsString()
   policy: string;
 
-  /** Why a curriculum has chosen its task; absent without one. */
+  /** Why a curriculum chose its task; absent without a curriculum. */
   @IsOptional()
   @ValidateNested()
   @Type(() => CurriculumChoice)
   curriculum?: CurriculumChoice;
 
-  /** For eval and baseline: the evaluation this rollout belongs to. */
+  /** For eval and baseline: the evaluation of this rollout. */
   @IsOptional()
   @IsId()
   evaluationId?: string;

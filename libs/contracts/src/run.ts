@@ -20,7 +20,7 @@ import { EVALUATION_STAGES, type EvaluationStage } from './events';
 import { Count, NumbersByName } from './limits';
 import { RUN_ID } from './names';
 
-/** What the `runs` bucket holds, see `runKeys`. */
+/** Values of the `runs` bucket, see `runKeys`. */
 
 export const RUN_PHASES = ['baseline', 'training', 'final_eval', 'finished', 'failed', 'stopped'] as const;
 export type RunPhase = (typeof RUN_PHASES)[number];
@@ -33,16 +33,16 @@ export class RunRecord {
   @IsISO8601()
   createdAt: string;
 
-  /** The validated run file, snake_case as users write it. */
+  /** The validated run file, in snake_case as users write it. */
   @IsObject()
   config: Record<string, unknown>;
 }
 
-/** The model that a run trains over, by a name that other machines understand: part of a checkpoint's `state.json`. */
+/** The base model of a run, by a name that is valid on other machines: part of a checkpoint's `state.json`. */
 export interface BaseModel {
-  /** As the run file says: `organisation/name` on the hub, or a name that services know by `UIRL_MODELS`. */
+  /** The name in the run file: `organisation/name` on the hub, or a name in `UIRL_MODELS`. */
   name: string;
-  /** The commit of the hub that was taken. */
+  /** The commit on the hub. */
   commit?: string;
 }
 
@@ -59,28 +59,28 @@ export class RunState {
   reason?: string;
 }
 
-/** Which learner trains and serves a run; the others wait for it to fall silent. */
+/** The learner that trains and serves a run; the others wait for its lease to expire. */
 export class RunLease {
-  /** Its process (`BusService.instance`); empty where it gave the lease back. */
+  /** Id of its process (`BusService.instance`); empty after the lease was released. */
   @IsString()
   holder: string;
 
-  /** Name of its machine, for people. */
+  /** Name of its machine, for display. */
   @IsString()
   host: string;
 
-  /** Fencing number: each holder's is larger than those before, and what comes under a smaller one than was seen is refused. */
+  /** Fencing token: each holder's is larger than all earlier ones; messages with a smaller one are rejected. */
   @Count()
   @Min(1)
   epoch: number;
 }
 
 export class PolicyState {
-  /** Of the lease of the learner that wrote it (`RunLease`); 0 before there were any. */
+  /** Lease epoch of the learner that wrote it (`RunLease`); 0 if it predates leases. */
   @Count()
   epoch = 0;
 
-  /** Steps behind the policy that samples now, a batch each; 0 is the model as loaded. */
+  /** Number of trained steps of the current sampling policy, one batch each; 0 is the model as loaded. */
   @Count()
   version: number;
 
@@ -92,43 +92,47 @@ export class PolicyState {
   checkpoint: string;
 
   /**
-   * Training groups the learner has requested since the start. The task-loader releases groups until it has released
-   * as many: `(version + 1 + max_steps_off_policy) · groups_per_batch` plus others in place of those without learning signal or without a valid episode.
+   * Number of training groups that the learner has requested since the start. The task-loader releases groups up to
+   * this number: `(version + 1 + max_steps_off_policy) · groups_per_batch`, plus replacements for those without a
+   * learning signal or without a valid episode.
    */
   @Count()
   groupsRequested: number;
 
-  /** Indices of groups that were given up since the checkpoint, without a single valid episode: `12-14,20`. */
+  /** Indices of groups that were abandoned since the checkpoint, without a single valid episode: `12-14,20`. */
   @IsOptional()
   @Matches(/^(\d+(-\d+)?(,\d+(-\d+)?)*)?$/, { message: 'failedGroups must be ranges such as 12-14,20' })
   failedGroups?: string;
 
-  /** Ids of tasks that keep failing while others are played: no further group of theirs is wanted. */
+  /** Ids of tasks that keep failing while others succeed: no further group of theirs is released. */
   @IsOptional()
   @IsString({ each: true })
   takenOut?: string[];
 }
 
-/** A task that is not released any more. */
+/** A task that is no longer released. */
 export class TakenOutTask {
   @IsString()
   task: string;
 
-  /** Of the first group that it is left out of. */
+  /** Index of the first group from which it is excluded. */
   @Count()
   fromGroup: number;
 }
 
-/** What a curriculum has chosen for a group, before the group is published: the same when it is published again. */
+/**
+ * A curriculum's choice for a group, stored before the group is published, so that publishing it again gives the same
+ * task.
+ */
 export class ChosenTask {
   @Count()
   group: number;
 
-  /** Its id. */
+  /** Id of the task. */
   @IsString()
   task: string;
 
-  /** Where the curriculum goes on in its order. */
+  /** Position of the curriculum in its order. */
   @Count()
   cursor: number;
 
@@ -147,20 +151,20 @@ export class LoaderState {
   @Type(() => TakenOutTask)
   takenOut?: TakenOutTask[];
 
-  /** The last that a curriculum has chosen. */
+  /** The latest choice of a curriculum. */
   @IsOptional()
   @ValidateNested()
   @Type(() => ChosenTask)
   chosen?: ChosenTask;
 
-  /** What it has measured; absent where that is larger than the broker takes. */
+  /** Its measurements; absent if they exceed the broker's message limit. */
   @IsOptional()
   @ValidateNested()
   @Type(() => CurriculumState)
   measured?: CurriculumState;
 }
 
-/** One evaluation of one set of goals that is not finished. */
+/** One unfinished evaluation of one set of goals. */
 export class OpenEvaluation {
   @IsString()
   evaluationId: string;
@@ -175,31 +179,32 @@ export class OpenEvaluation {
   @IsString()
   policy: string;
 
-  /** Policy version, where it is known before the first episode. */
+  /** Policy version, if it is known before the first episode. */
   @Count()
   policyVersion: number;
 
-  /** Every rollout is in the queue. */
+  /** Whether every rollout is in the queue. */
   @IsBoolean()
   released: boolean;
 
   /**
-   * One character per episode: `.` pending, `s` success, `f` none, `u` valid, without a verdict on success, `x` invalid in every attempt.
+   * One character per episode: `.` pending, `s` success, `f` failure, `u` valid, without a verdict on success, `x`
+   * invalid in every attempt.
    */
   @Matches(/^[.sfux]*$/)
   outcomes: string;
 
-  /** Attempts behind the present one, of episodes that were refilled: index of the episode → attempts. */
+  /** Number of earlier attempts of refilled episodes: index of the episode → attempts. */
   @IsObject()
   refills: Record<string, number>;
 
-  /** Sums over the episodes that count: `episodes`, `turns`, `reward/total` … Absent where none is in. */
+  /** Sums over the valid episodes: `episodes`, `turns`, `reward/total` … Absent before the first. */
   @IsOptional()
   @NumbersByName()
   sums?: Record<string, number>;
 }
 
-/** What an evaluation found, as far as it decides which checkpoint is a run's best. */
+/** The part of an evaluation's result that determines a run's best checkpoint. */
 export class EvaluationScore {
   @IsIn(EVALUATION_STAGES)
   stage: EvaluationStage;
@@ -231,16 +236,19 @@ export class EvaluatorState {
   @Type(() => OpenEvaluation)
   open: OpenEvaluation[];
 
-  /** Evaluations whose result was published: `baseline`, `warm_start`, `final`. */
+  /** Evaluations whose results were published: `baseline`, `warm_start`, `final`. */
   @IsArray()
   @IsString({ each: true })
   stagesDone: string[];
 
-  /** Step of the newest checkpoint whose periodic evaluation was begun; 0 before the first. */
+  /** Step of the latest checkpoint whose periodic evaluation has begun; 0 before the first. */
   @Count()
   lastPeriodicStep: number;
 
-  /** What evaluations found: of each set the best, that of the warm start and the last. Absent where an older version wrote this. */
+  /**
+   * Results of evaluations: for each set the best, that of the warm start and the last. Absent in data of an older
+   * version.
+   */
   @IsOptional()
   @IsArray()
   @ValidateNested({ each: true })

@@ -22,7 +22,7 @@ export function environmentSeed(range: SeedRange, ...parts: (string | number)[])
   return first + (hash([range, ...parts]) % count);
 }
 
-/** Seeds the sampler of one episode, 31 bits. */
+/** Sampler seed of one episode, 31 bits. */
 export function samplingSeed(...parts: (string | number)[]): number {
   return hash(['sampling', ...parts]) % 2 ** 31;
 }

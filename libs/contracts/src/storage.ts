@@ -1,11 +1,11 @@
 import { ANY, BUCKETS, STREAMS, subjects } from './names';
 
-/** What lies at the broker: whose it is, what limits it, and when it goes. */
+/** Data at the broker: its owner, its limits, and its lifetime. */
 interface Kept {
   owner: string;
-  /** what limits it besides the disk, where numbers do not say so */
+  /** limit besides disk space, if numbers do not express it */
   limit?: string;
-  /** once the limit or the disk is reached */
+  /** behaviour when the limit or the disk is reached */
   whenFull: string;
   deleted: string;
 }
@@ -13,12 +13,15 @@ interface Kept {
 export interface KeptStream extends Kept {
   name: string;
   subjects: string[];
-  /** `queue`: a message is there until it is acknowledged; `log`: until it is deleted; `latest`: the last one of a subject. */
+  /**
+   * `queue`: a message is kept until it is acknowledged; `log`: until it is deleted; `latest`: the last one of a
+   * subject.
+   */
   kind: 'queue' | 'log' | 'latest';
-  /** Whether a full stream refuses what is new or drops what is oldest. */
+  /** Whether a full stream rejects new messages or drops the oldest. */
   full: 'refuse' | 'drop';
   maxBytes?: number;
-  /** Messages of one subject, which of a queue is one run. */
+  /** Maximum number of messages per subject; in a queue, a subject is one run. */
   maxPerSubject?: number;
   maxAgeMs?: number;
 }
@@ -40,8 +43,8 @@ const AS_ROOM_IS_NEEDED =
   'with its run; once three quarters are used, the oldest that every consumer has acknowledged, of runs that have ended first';
 
 /**
- * Streams. What an open run or its monitor still needs is neither dropped nor expires, however long its services pause; what
- * would exceed a limit is refused, so that no run loses what another one has no room for.
+ * Streams. Messages that an open run or its monitor still needs are neither dropped nor expire, however long its
+ * services pause; messages beyond a limit are rejected, so that a run cannot lose data because of another run.
  */
 export const STREAM_STORAGE: readonly KeptStream[] = [
   {

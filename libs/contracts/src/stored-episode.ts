@@ -23,7 +23,7 @@ function PngsByHash(): PropertyDecorator {
 }
 
 /**
- * A line of a file of episodes (JSON Lines): an episode as it was published, with the screenshots that its prompts show.
+ * A line of a file of episodes (JSON Lines): an episode as published, with the screenshots of its prompts.
  * `ui-rl runs episodes` writes such files, `training.warm_start` reads them.
  */
 export class StoredEpisode {
@@ -32,7 +32,7 @@ export class StoredEpisode {
   @Type(() => Trajectory)
   trajectory: Trajectory;
 
-  /** sha256 → PNG in base64, of the screenshots in its prompts that no line before has. */
+  /** sha256 → PNG in base64, of the screenshots in its prompts that no earlier line contains. */
   @IsOptional()
   @PngsByHash()
   images?: Record<string, string>;

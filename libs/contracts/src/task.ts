@@ -19,7 +19,7 @@ import { COMPONENT_NAME } from './ids';
 
 export const TASK_CATEGORIES = ['system', 'navigation', 'settings', 'app', 'input'] as const;
 export const TASK_DIFFICULTIES = ['easy', 'medium', 'hard'] as const;
-/** Which environment plugin plays the task, and the options it opens with. */
+/** The environment of a task, and its options. */
 export class EnvironmentSpec {
   /** Name of an environment plugin: `browser`. */
   @MaxLength(128)
@@ -31,7 +31,7 @@ export class EnvironmentSpec {
   options: Record<string, unknown>;
 }
 
-/** What is to be done on a user interface. A person may publish one with nothing but a description. */
+/** A goal on a user interface. A task published by hand may consist of only a description. */
 export class Task {
   @IsOptional()
   @IsString()
@@ -39,7 +39,7 @@ export class Task {
   @MaxLength(200)
   id?: string;
 
-  /** What people call it. */
+  /** Display name. */
   @IsOptional()
   @IsString()
   @IsNotEmpty()
@@ -53,8 +53,8 @@ export class Task {
   description: string;
 
   /**
-   * Dotted path into the state of the first frame, where the environment itself says what is to be done there: it differs from seed
-   * to seed. The policy reads that as its goal; the description names the task for people.
+   * Dotted path into the state of the first frame, if the environment provides the goal, which then differs between
+   * seeds. The policy reads that text as its goal; the description names the task for people.
    */
   @IsOptional()
   @IsString()
@@ -62,7 +62,7 @@ export class Task {
   @MaxLength(200)
   goalFrom?: string;
 
-  /** Name of the task source that made it. */
+  /** Name of the task source that created it. */
   @IsOptional()
   @IsString()
   source?: string;
@@ -75,7 +75,7 @@ export class Task {
   @IsIn(TASK_DIFFICULTIES)
   difficulty?: (typeof TASK_DIFFICULTIES)[number];
 
-  /** Words of whoever wrote it, by which tasks are chosen. */
+  /** Labels for selecting tasks. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(100)
@@ -93,7 +93,7 @@ export class Task {
   @MaxLength(200, { each: true })
   prerequisites?: string[];
 
-  /** Turns after which the episode is truncated. */
+  /** Number of turns after which the episode is truncated. */
   @IsOptional()
   @IsInt()
   @Min(1)
@@ -105,12 +105,15 @@ export class Task {
   @Type(() => EnvironmentSpec)
   environment?: EnvironmentSpec;
 
-  /** Where the environment begins, in its own words: of a page what its `reset` is given, besides what the environment's options say. */
+  /**
+   * Initial state, in the environment's format: for a page, additional arguments of its `reset` besides the
+   * environment's options.
+   */
   @IsOptional()
   @IsObject()
   start?: Record<string, unknown>;
 
-  /** All must hold at the end of the episode. Without any, success is unknown (`null`). */
+  /** All must hold at the end of the episode. Without checks, success is unknown (`null`). */
   @IsOptional()
   @IsArray()
   @ValidateNested({ each: true })

@@ -1,14 +1,16 @@
 import { plainToInstance } from 'class-transformer';
 
-/** More keys than any message has, and more elements than are worth a look at each. */
+/** More keys than any message has; arrays with more elements are not inspected element by element. */
 export const MAX_FIELDS = 128;
 
 /**
- * A plain value as an instance of a class, with instances of nested classes inside, in a time linear in its size. Bytes become Buffers of
- * their own. Where an instance would have more than `MAX_FIELDS` fields, the plain object is left in its place: it fails validation.
+ * Converts a plain value to an instance of a class, including nested classes, in time linear in its size. Bytes
+ * become separate
+ * Buffers. An object with more than `MAX_FIELDS` fields stays plain and fails validation.
  *
- * class-transformer compares each key of an object with all others (100,000 keys: 30 s) and copies arrays element by element. Large objects,
- * and large arrays without objects, are hidden from it behind functions, which it leaves as they are.
+ * class-transformer compares each key of an object with all others (100,000 keys: 30 s) and copies arrays element by
+ * element. Large objects,
+ * and large arrays without objects, are hidden from it behind functions, which it passes through.
  */
 export function toInstance<T>(schema: new () => T, plain: object): T {
   return shown(plainToInstance(schema, hidden(plain))) as T;
@@ -28,7 +30,7 @@ function hidden(value: unknown): unknown {
   return entries.length > MAX_FIELDS ? () => shown(copy) : copy;
 }
 
-/** Puts in place what is hidden. */
+/** Restores the hidden values. */
 function shown(value: unknown): unknown {
   if (typeof value === 'function') return (value as () => unknown)();
   if (!isObject(value) || ArrayBuffer.isView(value)) return value;

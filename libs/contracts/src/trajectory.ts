@@ -19,19 +19,19 @@ import { BooleansByName, Count, FiniteNumbers, MAX_SCREEN_TEXT, NumbersByName, T
 export const TRAJECTORY_STATUSES = ['completed', 'truncated', 'invalid'] as const;
 export type TrajectoryStatus = (typeof TRAJECTORY_STATUSES)[number];
 
-/** Of a turn that was published when an answer held one `action` at most; streams keep such messages. */
+/** Reads turns from before an answer could have several actions; streams still contain such messages. */
 function earlierActions(turn: { action?: unknown }): unknown[] | undefined {
   if (!('action' in turn)) return undefined;
   return turn.action === null ? [] : [turn.action];
 }
 
-/** Sampled tokens in a row that the same policy sampled. */
+/** Consecutive tokens sampled by the same policy. */
 export class PolicySpan {
   /** Policy version. */
   @Count()
   version: number;
 
-  /** Of its weights. */
+  /** Digest of its weights. */
   @IsString()
   digest: string;
 
@@ -40,12 +40,12 @@ export class PolicySpan {
   tokens: number;
 }
 
-/** One turn of an episode: exactly what the policy read and what it sampled. Training never tokenizes again. */
+/** One turn of an episode: exactly what the policy read and sampled. Training never tokenizes again. */
 export class Turn {
   @Count()
   index: number;
 
-  /** Token ids of the prompt, image placeholders included. */
+  /** Token ids of the prompt, including image placeholders. */
   @TokenIds()
   promptTokenIds: number[];
 
@@ -54,11 +54,11 @@ export class Turn {
   @IsSha256(true)
   promptImages: string[];
 
-  /** Σ of image features (= placeholders) the prompt holds; asserted before a sample is queued. */
+  /** Number of image features (= placeholders) in the prompt; verified before a sample is queued. */
   @Count()
   imageTokens: number;
 
-  /** Sampled token ids, stop token included. */
+  /** Sampled token ids, including the stop token. */
   @TokenIds()
   tokenIds: number[];
 
@@ -66,7 +66,9 @@ export class Turn {
   @FiniteNumbers()
   logprobs: number[];
 
-  /** What the distribution of each was cut to (top_p, top_k, a grammar), see `encodeKeptTokens`; absent where none was. */
+  /**
+   * Kept tokens of the cut distributions (top_p, top_k, a grammar), see `encodeKeptTokens`; absent if none was cut.
+   */
   @IsOptional()
   @IsString()
   keptTokens?: string;
@@ -74,15 +76,17 @@ export class Turn {
   @IsNumber()
   temperature: number;
 
-  /** The policy that sampled; the first one where the weights changed meanwhile. */
+  /** Version of the policy that sampled; of the first one if the weights changed during sampling. */
   @Count()
   policyVersion: number;
 
-  /** Of its weights. */
+  /** Digest of its weights. */
   @IsString()
   adapterDigest: string;
 
-  /** Who sampled which tokens, in their order, where the weights changed between them; absent where one policy sampled all. */
+  /**
+   * Which policy sampled which tokens, in order, if the weights changed in between; absent if one policy sampled all.
+   */
   @IsOptional()
   @IsArray()
   @ValidateNested({ each: true })
@@ -93,7 +97,7 @@ export class Turn {
   @IsString()
   text: string;
 
-  /** The actions of the answer that were carried out, in order; none where it could not be read. */
+  /** The executed actions of the answer, in order; empty if the answer could not be parsed. */
   @Expose()
   @Transform(({ value, obj }: { value: unknown; obj: object }) => value ?? earlierActions(obj))
   @IsArray()
@@ -105,16 +109,16 @@ export class Turn {
   @IsString()
   parseError?: string;
 
-  /** What the environment said of the last action: `ok`, or a problem such as a click outside of the viewport. */
+  /** The environment's result of the last action: `ok`, or a problem such as a click outside of the viewport. */
   @IsOptional()
   @IsString()
   outcome?: string;
 
-  /** sha256 of the screenshot the policy saw in this turn; where it read the screen as text alone, of what it would have seen. */
+  /** sha256 of the screenshot of this turn, even if the policy read only the screen's text. */
   @IsSha256()
   screenshot: string;
 
-  /** The screen as text, as the policy read it in this turn; absent where it saw the screenshot alone. */
+  /** The screen as text, as the policy read it in this turn; absent if it saw only the screenshot. */
   @IsOptional()
   @IsString()
   @MaxLength(MAX_SCREEN_TEXT)
@@ -126,36 +130,36 @@ export class Turn {
   @IsNumber()
   envMs: number;
 
-  /** What the rewards pay in this turn; absent where none pays by turns. */
+  /** Reward of this turn; absent if no reward function scores turns. */
   @IsOptional()
   @IsNumber()
   reward?: number;
 
-  /** The same by part. */
+  /** Reward of this turn by part. */
   @IsOptional()
   @NumbersByName()
   rewards?: Record<string, number>;
 }
 
-/** How long those who played an episode had nothing to do, by clocks of their own. */
+/** Idle times of an episode's participants, each measured by its own clock. */
 export class IdleTimes {
-  /** The place of the actor that played it was free before, in milliseconds. */
+  /** Time that the actor's slot was free before the episode, in milliseconds. */
   @IsNumber()
   @Min(0)
   actorMs: number;
 
-  /** From the first frame's request to the end of the episode, in milliseconds. */
+  /** From the request for the first frame to the end of the episode, in milliseconds. */
   @IsNumber()
   @Min(0)
   playedMs: number;
 
-  /** Of the session that it ended in: how long that was open, in milliseconds; absent where its environment does not say. */
+  /** Time that the last session was open, in milliseconds; absent if its environment does not report it. */
   @IsOptional()
   @IsNumber()
   @Min(0)
   sessionMs?: number;
 
-  /** How long of that nothing was asked of it, in milliseconds. */
+  /** Part of that time without a request, in milliseconds. */
   @IsOptional()
   @IsNumber()
   @Min(0)
@@ -172,17 +176,17 @@ export class Trajectory {
   @IsIn(TRAJECTORY_STATUSES)
   status: TrajectoryStatus;
 
-  /** For `invalid`: what failed in the infrastructure. */
+  /** For `invalid`: the failure of the infrastructure. */
   @IsOptional()
   @IsString()
   invalidReason?: string;
 
-  /** What the verifier says; null where the task has no checks. */
+  /** The verifier's verdict; null if the task has no checks. */
   @IsOptional()
   @IsBoolean()
   success: boolean | null;
 
-  /** Sum of all that the rewards pay: for the episode and in its turns. */
+  /** The return: the sum of all rewards, of the episode and of its turns. */
   @IsNumber()
   reward: number;
 
@@ -190,7 +194,7 @@ export class Trajectory {
   @NumbersByName()
   rewards: Record<string, number>;
 
-  /** Reward that judges by itself → whether it calls the episode a success; absent where none does. */
+  /** Reward that judges success → its verdict on the episode; absent if there is none. */
   @IsOptional()
   @BooleansByName()
   verdicts?: Record<string, boolean>;
@@ -210,12 +214,12 @@ export class Trajectory {
   @IsObject()
   initialState?: Record<string, unknown>;
 
-  /** The state the verifier judged. */
+  /** The state that the verifier judged. */
   @IsOptional()
   @IsObject()
   finalState?: Record<string, unknown>;
 
-  /** Actor that played it. */
+  /** Id of the actor. */
   @IsId()
   actor: string;
 

@@ -2,7 +2,7 @@ import type { Trajectory } from './trajectory';
 
 type Sums = Readonly<Record<string, number>>;
 
-/** Of sums and metrics: `verdict/<name>/<what>`. */
+/** Prefix of sums and metrics: `verdict/<name>/<what>`. */
 const PREFIX = 'verdict/';
 const JUDGED = 'judged';
 const SUCCESS = 'success';
@@ -12,7 +12,7 @@ const AGREEMENT = 'agreement';
 const FALSE_POSITIVES = 'false_positives';
 const FALSE_NEGATIVES = 'false_negatives';
 
-/** What is added up over episodes to compare rewards that judge by themselves with the verifier. */
+/** Sums over episodes that compare the verdicts of rewards with the verifier's. */
 export function verdictSums({ success, verdicts = {} }: Pick<Trajectory, 'success' | 'verdicts'>): Sums {
   const sums: Record<string, number> = {};
   for (const [name, verdict] of Object.entries(verdicts)) {
@@ -28,7 +28,7 @@ export function verdictSums({ success, verdicts = {} }: Pick<Trajectory, 'succes
   return sums;
 }
 
-/** How far each of them can be trusted, as metrics `env/all/verdict/<name>/…`; shares but for the count. */
+/** Agreement of each reward with the verifier, as metrics `env/all/verdict/<name>/…`; shares except for the count. */
 export function verdictMetrics(sums: Sums): Record<string, number> {
   const metrics: Record<string, number> = {};
   for (const [key, judged] of Object.entries(sums)) {
@@ -45,7 +45,7 @@ export function verdictMetrics(sums: Sums): Record<string, number> {
   return metrics;
 }
 
-/** Adds sums up by name. */
+/** Adds sums by name. */
 export function addSums(all: readonly Sums[]): Record<string, number> {
   const total: Record<string, number> = {};
   for (const sums of all) {

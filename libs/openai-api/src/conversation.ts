@@ -5,12 +5,12 @@ import type { Conversation } from './policy';
 
 type Role = ChatMessage['role'];
 
-/** Messages of one request: a history of hundreds of turns. */
+/** Maximum number of messages of a request: a history of hundreds of turns. */
 export const MAX_MESSAGES = 1_024;
-/** Parts of one message. */
+/** Maximum number of parts of a message. */
 export const MAX_PARTS = 512;
 
-/** OpenAI's name for who speaks → the chat template's. */
+/** OpenAI's role → the chat template's. */
 export const ROLES: ReadonlyMap<string, Role> = new Map([
   ['system', 'system'],
   ['developer', 'system'],
@@ -19,14 +19,14 @@ export const ROLES: ReadonlyMap<string, Role> = new Map([
   ['tool', 'tool'],
 ]);
 
-/** Puts a conversation together, message by message. */
+/** Builds a conversation message by message. */
 export class ConversationBuilder {
   private readonly messages: ChatMessage[];
   private readonly images: Uint8Array[];
   private pixelsLeft = MAX_PIXELS_TOGETHER;
   private bytesLeft: number;
 
-  /** @param begun what the new messages go on from */
+  /** @param begun history that the new messages continue */
   constructor(
     private readonly tools: object[] = [],
     begun: Pick<Conversation, 'messages' | 'images'> = { messages: [], images: [] },
@@ -44,7 +44,7 @@ export class ConversationBuilder {
     this.add(role, [textPart(text)]);
   }
 
-  /** A call of the assistant; those that follow one another, or what it said, are one message. */
+  /** Adds a call of the assistant; consecutive calls, and calls after its text, form one message. */
   addCall(call: ToolCall): void {
     const last = this.messages.at(-1);
     if (last?.role !== 'assistant') return this.add('assistant', [], [call]);
@@ -56,7 +56,7 @@ export class ConversationBuilder {
     return this.images.at(-1);
   }
 
-  /** @param param where the image stands in the request */
+  /** @param param position of the image in the request */
   async image(url: string, param: string): Promise<ContentPart> {
     if (this.images.length === MAX_IMAGES)
       throw invalid(param, `is image ${MAX_IMAGES + 1}, expected at most ${MAX_IMAGES}`);
@@ -80,24 +80,24 @@ export function textPart(text: string): ContentPart {
   return { type: 'text', text };
 }
 
-/** A conversation with a message before all others. */
+/** A conversation with a system message in front of all others. */
 export function withSystem(conversation: Conversation, text: string): Conversation {
   const message: ChatMessage = { role: 'system', content: [textPart(text)] };
   return { ...conversation, messages: [message, ...conversation.messages] };
 }
 
-/** A conversation and the answer to it, as it was sampled. */
+/** A conversation with its sampled answer. */
 export function withAnswer(conversation: Conversation, text: string): Conversation {
   const message: ChatMessage = { role: 'assistant', content: [textPart(text)] };
   return { ...conversation, messages: [...conversation.messages, message] };
 }
 
-/** Turns of a conversation: each is a user's message and what follows it up to the next. */
+/** Number of turns of a conversation: each is a user's message and everything up to the next one. */
 export function turnsOf({ messages }: Pick<Conversation, 'messages'>): number {
   return messages.filter(({ role }) => role === 'user').length;
 }
 
-/** A conversation without its first turns; what stands before them stays. */
+/** A conversation without its first turns; keeps the messages before them. */
 export function withoutTurns(conversation: Conversation, count: number): Conversation {
   if (count === 0) return conversation;
   const { messages } = conversation;
@@ -108,7 +108,7 @@ export function withoutTurns(conversation: Conversation, count: number): Convers
   });
 }
 
-/** The conversation with those images alone that its messages show. */
+/** The conversation with only those images that its messages show. */
 function shownIn(conversation: Conversation): Conversation {
   const images: Uint8Array[] = [];
   const part = (each: ContentPart): ContentPart =>

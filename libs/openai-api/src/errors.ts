@@ -1,6 +1,6 @@
 import { HttpException, Logger } from '@nestjs/common';
 
-/** OpenAI's names for what went wrong. */
+/** OpenAI's error types. */
 export type ApiErrorType =
   | 'invalid_request_error'
   | 'authentication_error'
@@ -19,14 +19,14 @@ const TYPES: Readonly<Record<number, ApiErrorType>> = {
   503: 'service_unavailable_error',
 };
 
-/** What a caller is told, in OpenAI's form. */
+/** An error for the caller, in OpenAI's form. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
     message: string,
     /** Machine-readable: `model_not_found`, `invalid_api_key`, `unsupported_parameter` … */
     readonly code: string | null = null,
-    /** The field of the request that is wrong: `messages[0].content`. */
+    /** The invalid field of the request: `messages[0].content`. */
     readonly param: string | null = null,
   ) {
     super(message);
@@ -44,24 +44,24 @@ export class ApiError extends Error {
   }
 }
 
-/** A field that is wrong. */
+/** An invalid field. */
 export function invalid(param: string, message: string, code = 'invalid_value'): ApiError {
   return new ApiError(400, `${param}: ${message}`, code, param);
 }
 
-/** What OpenAI's API has and this one has not. */
+/** A feature of OpenAI's API that this one does not support. */
 export function unsupported(param: string, message: string): ApiError {
   return invalid(param, message, 'unsupported_parameter');
 }
 
-/** @throws ApiError where nobody waits for the answer any more */
+/** @throws ApiError if the caller has disconnected */
 export function assertCaller({ aborted }: AbortSignal): void {
   if (aborted) throw new ApiError(499, 'the caller is gone', 'cancelled');
 }
 
 const logger = new Logger('openai');
 
-/** What a caller is told of an error: of one that is not theirs nothing but that there was one. */
+/** The caller's view of an error: an internal error reveals nothing else. */
 export function apiErrorOf(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const [status, message] = statusOf(error);
@@ -73,7 +73,7 @@ export function apiErrorOf(error: unknown): ApiError {
   );
 }
 
-/** The same; the log has what the caller is not told. */
+/** The same, and logs the details that the caller does not see. */
 export function toApiError(error: unknown): ApiError {
   const told = apiErrorOf(error);
   if (told.code === 'internal_error')
@@ -81,7 +81,10 @@ export function toApiError(error: unknown): ApiError {
   return told;
 }
 
-/** Errors of Nest and of the body's parser know their status, and may be told; those of servers that the policy asks have one of theirs. */
+/**
+ * Errors of Nest and of the body parser have a status and are public; errors of servers that the policy queries have
+ * a status of those servers.
+ */
 function statusOf(error: unknown): [number, string] {
   if (error instanceof HttpException) return [error.getStatus(), error.message];
   if (!(error instanceof Error)) return [500, ''];

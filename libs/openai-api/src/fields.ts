@@ -6,10 +6,10 @@ export interface NumberRange {
   integer?: boolean;
 }
 
-/** Levels of objects and lists: templates and answers are written by functions that call themselves for each. */
+/** Maximum nesting of objects and lists: templates and answers are written by recursive functions. */
 export const MAX_DEPTH = 64;
 
-/** Whether objects and lists stand in one another more than so many levels deep. */
+/** Whether objects and lists are nested more than this many levels deep. */
 export function isDeeper(value: unknown, levels: number): boolean {
   let layer = [value].filter(isNested);
   for (let level = 0; layer.length > 0; level += 1) {
@@ -28,8 +28,9 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Reads an object of a request field by field; `null` counts as absent, in fields that are not known here, too: OpenAI's clients write
- * all optional fields. What nobody has read is unknown, and refused by {@link end}: nothing is ignored in silence.
+ * Reads an object of a request field by field. `null` counts as absent, even in unknown fields, because OpenAI's
+ * clients write all optional fields. {@link end} rejects fields that were not read, so that nothing is ignored
+ * silently.
  */
 export class Fields {
   private readonly unread: Set<string>;
@@ -41,7 +42,7 @@ export class Fields {
     this.unread = new Set(Object.keys(value).filter((name) => value[name] !== null));
   }
 
-  /** @param path where the object stands in the request; '' for the request itself */
+  /** @param path position of the object in the request; '' for the request itself */
   static of(value: unknown, path = ''): Fields {
     if (path === '') return Fields.ofBody(value);
     if (isObject(value)) return new Fields(value, path);
@@ -60,7 +61,7 @@ export class Fields {
     return new Fields(value, '');
   }
 
-  /** Where a field stands in the request. */
+  /** Path of a field in the request. */
   at(name: string): string {
     return this.path === '' ? name : `${this.path}.${name}`;
   }
@@ -110,12 +111,12 @@ export class Fields {
     return value;
   }
 
-  /** A field that only tells about the request and changes nothing, such as `user`. */
+  /** Accepts a field that is informative only, such as `user`. */
   note(...names: string[]): void {
     for (const name of names) this.unread.delete(name);
   }
 
-  /** A field of OpenAI's that may only have a value that changes nothing; within it, too, `null` counts as absent. */
+  /** Accepts a field of OpenAI's only with values that change nothing; `null` counts as absent within it, too. */
   only(name: string, ...allowed: readonly unknown[]): void {
     const value = this.raw(name);
     const given = withoutNulls(value);
@@ -132,7 +133,7 @@ export class Fields {
     return invalid(this.at(name), 'is missing', 'missing_required_parameter');
   }
 
-  /** @throws ApiError that names a field nobody has read */
+  /** @throws ApiError that names a field that was not read */
   end(): void {
     const [name] = this.unread;
     if (name !== undefined) throw invalid(this.at(name), 'is not known here', 'unknown_parameter');

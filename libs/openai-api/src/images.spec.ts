@@ -13,7 +13,7 @@ interface Expected {
 const golden = join(__dirname, '../../../test/golden/images/expected.json');
 const images = Object.entries(JSON.parse(readFileSync(golden, 'utf8')) as Record<string, Expected>);
 
-/** Endpoints take no TIFF. */
+/** Endpoints reject TIFF. */
 const taken = images.filter(([name]) => !name.includes('tiff'));
 
 test.each(taken)('%s arrives as a PNG with the pixels that a model sees', async (_, expected) => {
@@ -21,7 +21,7 @@ test.each(taken)('%s arrives as a PNG with the pixels that a model sees', async 
   const { png, pixels } = await readImage(`data:image/png;base64,${file}`, 'url');
   expect((await sharp(png).metadata()).format).toBe('png');
   expect([await sizeOf(png), pixels]).toEqual([{ width, height }, width * height]);
-  // Profiles and gammas of PNGs stay, and no model looks at them.
+  // Colour profiles and gammas of PNGs are kept, but models ignore them.
   const seen = await sharp(png, { ignoreIcc: true }).toColourspace('srgb').raw().toBuffer();
   expect(Array.from(seen)).toEqual(Array.from(Buffer.from(rgb, 'base64')));
 });

@@ -1,15 +1,15 @@
 import { imageSize, MAX_PIXELS, toRgbPng } from '@ui-rl/image-decoding';
 import { invalid, unsupported } from './errors';
 
-/** Of one request. */
+/** Maximum number of images per request. */
 export const MAX_IMAGES = 256;
-/** Of all images of a request: a hundred screenshots of 1920 × 1080. */
+/** Maximum total pixels per request: a hundred screenshots of 1920 × 1080. */
 export const MAX_PIXELS_TOGETHER = 2 ** 28;
-/** Of all images of a conversation, as PNGs. */
+/** Maximum total size of a conversation's images, as PNGs. */
 export const MAX_BYTES_TOGETHER = 2 ** 28;
 const DATA_URL = /^data:image\/[a-z0-9.+-]{1,40};base64,/i;
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-/** How files of the other formats begin that are read; decoders of still others are not for bytes of strangers. */
+/** Magic bytes of the other supported formats; decoders of further formats must not see untrusted bytes. */
 const CONVERTED = /^(\xff\xd8\xff|RIFF[^]{4}WEBP|GIF8[79]a)/;
 
 export interface ReadImage {
@@ -18,12 +18,14 @@ export interface ReadImage {
 }
 
 /**
- * An image that a request gives as a data URL: PNG, JPEG, WebP, or the first frame of a GIF. It becomes a PNG with the pixels that
- * a model sees of it (`decodeRgb` of `@ui-rl/image-decoding`): turned as EXIF says, over white where it is transparent.
- * Addresses are refused: nothing is fetched for a caller.
+ * Reads an image from a data URL: PNG, JPEG, WebP, or the first frame of a GIF. Converts it to a PNG with the pixels
+ * that
+ * a model sees (`decodeRgb` of `@ui-rl/image-decoding`): with EXIF orientation applied, on white where it is
+ * transparent.
+ * Rejects addresses: nothing is fetched for a caller.
  *
- * @param param where it stands in the request
- * @param maxPixels that it may have
+ * @param param position in the request
+ * @param maxPixels maximum number of pixels
  */
 export async function readImage(url: string, param: string, maxPixels = MAX_PIXELS): Promise<ReadImage> {
   const [head] = DATA_URL.exec(url.slice(0, 64)) ?? [];
@@ -40,12 +42,12 @@ export async function readImage(url: string, param: string, maxPixels = MAX_PIXE
   const unreadable = (error: Error): never => {
     throw invalid(param, error.message);
   };
-  // Reads the header only.
+  // Reads only the header.
   const { width, height } = await imageSize(bytes).catch(unreadable);
   const pixels = width * height;
   if (pixels > maxPixels) throw invalid(param, 'the images have too many pixels together');
   return { png: new Uint8Array(await toRgbPng(bytes).catch(unreadable)), pixels };
 }
 
-/** Pixels of a PNG that {@link readImage} gave. */
+/** Size in pixels of a PNG from {@link readImage}. */
 export const sizeOf = imageSize;

@@ -6,51 +6,51 @@ export interface ServedModel {
   id: string;
   /** Seconds since 1970. */
   created: number;
-  /** The run it belongs to. */
+  /** The run to which it belongs. */
   run: string;
-  /** Steps trained. */
+  /** Number of trained steps. */
   step: number;
 }
 
-/** Messages, the images that their parts name by index, and what the model may call. */
+/** Messages, the images to which their parts refer by index, and the tools of the model. */
 export interface Conversation {
   messages: ChatMessage[];
   /** PNG bytes. */
   images: Uint8Array[];
-  /** JSON schemas as chat templates take them: `{type: 'function', function: {name, description, parameters}}`. */
+  /** JSON schemas in the form of chat templates: `{type: 'function', function: {name, description, parameters}}`. */
   tools: object[];
 }
 
-/** What is to be continued. */
+/** The input to continue. */
 export type PolicyPrompt =
   | { kind: 'conversation'; conversation: Conversation }
   | { kind: 'text'; text: string }
   | { kind: 'tokens'; tokenIds: number[] };
 
 export interface PolicyRequest {
-  /** As the caller names it. */
+  /** The name in the request. */
   model: string;
   prompt: PolicyPrompt;
-  /** Default: as many as there is room for. */
+  /** Default: as many as fit. */
   maxTokens?: number;
   temperature?: number;
   topP?: number;
-  /** Default: another one each time. */
+  /** Default: random. */
   seed?: number;
-  /** Answers to the same prompt that one call asks for, each by a request like this; default: 1. */
+  /** Number of answers to the same prompt in one call, each sampled by a request like this. Default: 1. */
   choices?: number;
-  /** Texts that end the answer, which does not hold them. */
+  /** Texts that end the answer and are removed from it. */
   stop: readonly string[];
-  /** Aborts when the caller is gone. */
+  /** Aborts when the caller disconnects. */
   signal: AbortSignal;
-  /** The same key for a request that comes again, since its answer was lost; `again`: it says that it does. */
+  /** `key` is the same for retries of a request; `again`: the request is marked as a retry. */
   attempt: { key: string; again: boolean };
 }
 
 export interface AnswerToken {
   id: number;
   logprob: number;
-  /** What it adds to the text; nothing where it is special, or a character is not complete yet. */
+  /** The text that it adds; empty for special tokens, and while a character is incomplete. */
   text: string;
 }
 
@@ -61,40 +61,40 @@ export interface PolicyAnswer {
   digest: string;
   promptTokenIds: number[];
   tokens: AnswerToken[];
-  /** Of the tokens, without what `stop` cuts off. */
+  /** Text of the tokens, without the part that `stop` cuts off. */
   text: string;
   finish: 'stop' | 'length';
 }
 
-/** How the policy operates a screen, for callers with a computer tool. */
+/** The policy's use of a screen, for callers with a computer tool. */
 export interface ComputerUse {
-  /** What the system message says of actions; null where the model knows by training. */
+  /** The system message's description of actions; null if the model was trained on them. */
   instructions(screenshot: ImageSize): Promise<string | null>;
-  /** Reads an answer. Coordinates of its actions are pixels of the screenshot. */
+  /** Parses an answer. Coordinates of its actions are pixels of the screenshot. */
   read(text: string, screenshot: ImageSize): Promise<ParseResult>;
   /** The text of an answer with these actions. */
   write(actions: readonly Action[], screenshot: ImageSize): Promise<string>;
 }
 
-/** What is known of an answer before its first token. */
+/** The data of an answer that is known before its first token. */
 export type AnswerHead = Pick<PolicyAnswer, 'model' | 'digest' | 'promptTokenIds'>;
 
-/** Is told of an answer while it is sampled. */
+/** Receives the progress of an answer during sampling. */
 export interface AnswerListener {
   begins(head: AnswerHead): void;
-  /** The prompt is read from now on; until then the request waited. */
+  /** Prefill has started; until then the request waited. */
   isRead?(): void;
-  /** A token was sampled. It may be told of later, with the one that completes its last character. */
+  /** A token was sampled. The call may be delayed until a later token completes its last character. */
   isSampled?(): void;
   token(token: AnswerToken): void;
 }
 
-/** Who answers what OpenAI's clients ask, wherever the model runs. Failures are thrown as `ApiError`. */
+/** A policy behind OpenAI's API, wherever its model runs. Failures are thrown as `ApiError`. */
 export interface ServedPolicy {
   models(): Promise<ServedModel[]>;
-  /** Whether an answer has room behind a prompt; where that cannot be told without asking for one, it is left out. */
+  /** Whether the prompt leaves capacity for an answer. Undefined if only a request can tell. */
   fits?(prompt: PolicyPrompt, signal: AbortSignal): Promise<boolean>;
-  /** @param listener may be told of the answer while it is sampled, or not, where the model runs elsewhere */
+  /** @param listener may receive the progress of the answer; not supported by every model */
   answer(request: PolicyRequest, listener?: AnswerListener): Promise<PolicyAnswer>;
   readonly computer: ComputerUse;
 }

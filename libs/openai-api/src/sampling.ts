@@ -7,7 +7,7 @@ const MAX_STOPS = 4;
 const MAX_CHOICES = 16;
 const MAX_TOKENS = 2 ** 20;
 
-/** What all of OpenAI's requests say of sampling, under the same names. */
+/** Sampling options with the same names in all of OpenAI's requests. */
 export function readSampling(fields: Fields): Pick<PolicyRequest, 'temperature' | 'topP'> {
   fields.only('frequency_penalty', 0);
   fields.only('presence_penalty', 0);
@@ -26,7 +26,7 @@ export function readMaxTokens(fields: Fields, ...names: string[]): number | unde
   return given.find((value) => value !== undefined);
 }
 
-/** Answers to one prompt. */
+/** Number of answers per prompt. */
 export function readChoices(fields: Fields): number {
   return fields.number('n', { min: 1, max: MAX_CHOICES, integer: true }) ?? 1;
 }
@@ -41,7 +41,7 @@ export function readStop(fields: Fields): string[] {
   return stops as string[];
 }
 
-/** Whether the stream ends with a chunk that says how many tokens there were. */
+/** Whether the stream ends with a chunk that contains token counts. */
 export function readStreamUsage(fields: Fields): boolean {
   const value = fields.raw('stream_options');
   if (value === undefined) return false;
@@ -52,7 +52,7 @@ export function readStreamUsage(fields: Fields): boolean {
   return usage;
 }
 
-/** Other tokens than the sampled ones are not reported. */
+/** Rejects requests for alternatives to the sampled tokens, which are not available. */
 export function refuseAlternatives(fields: Fields, name: string): void {
   const most = fields.number(name, { min: 0, max: 20, integer: true }) ?? 0;
   if (most > 0)
@@ -62,14 +62,14 @@ export function refuseAlternatives(fields: Fields, name: string): void {
     );
 }
 
-/** Seeds of several answers to one prompt; without a seed each has another one, every time. */
+/** Seeds of several answers to one prompt; random ones without a seed. */
 export function seedsOf(seed: number | undefined, count: number): (number | undefined)[] {
   return Array.from({ length: count }, (_, index) =>
     seed === undefined ? undefined : (seed + index) % (MAX_SEED + 1),
   );
 }
 
-/** The tokens of an answer up to where it says a stop text, and the text before that. */
+/** The tokens of an answer up to a stop text, and the text before it. */
 export function untilStop(
   tokens: readonly AnswerToken[],
   stops: readonly string[],

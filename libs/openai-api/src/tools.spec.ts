@@ -109,7 +109,7 @@ it.each([
 ])('takes time in proportion to an answer that is made to take long (%#)', (answer) => {
   const begun = performance.now();
   expect(readCalls(answer)).toEqual({ text: answer, calls: [] });
-  // Milliseconds in truth; a cubic pattern takes a day for as much.
+  // It takes milliseconds; a cubic pattern would take a day.
   expect(performance.now() - begun).toBeLessThan(5_000);
 });
 

@@ -7,7 +7,7 @@ import { isDeeper, isObject, MAX_DEPTH, type Fields } from './fields';
 export const MAX_TOOLS = 128;
 const OPEN = '<tool_call>';
 const CLOSE = '</tool_call>';
-/** Tags that may stand before something that is no call, so that an answer of nothing but tags takes no time that grows with its square. */
+/** Maximum number of unparsable tags, so that an answer that consists only of tags does not take quadratic time. */
 const MAX_UNREADABLE = 16;
 
 /** A function that the model may call. */
@@ -18,7 +18,7 @@ export interface FunctionTool {
   strict: boolean | null;
 }
 
-/** A call that the model has written. */
+/** A call in the model's answer. */
 export interface FunctionCall {
   callId: string;
   name: string;
@@ -28,12 +28,12 @@ export interface FunctionCall {
 
 interface PlacedCall {
   call: Pick<FunctionCall, 'name' | 'arguments'>;
-  /** Of the call with its tags. */
+  /** Offset of the call including its tags. */
   start: number;
   end: number;
 }
 
-/** The fields of a function, in whichever object they stand. */
+/** The fields of a function, from any object that contains them. */
 export function readFunction(fields: Fields): FunctionTool {
   const name = fields.requiredText('name');
   if (!/^[A-Za-z0-9_.-]{1,128}$/.test(name)) {
@@ -49,7 +49,7 @@ export function readFunction(fields: Fields): FunctionTool {
   return { name, description, parameters: parameters ?? null, strict };
 }
 
-/** As chat templates take tools. */
+/** A tool in the form of chat templates. */
 export function templateTool({ name, description, parameters }: FunctionTool): object {
   return {
     type: 'function',
@@ -61,22 +61,26 @@ export function templateTool({ name, description, parameters }: FunctionTool): o
   };
 }
 
-/** The `arguments` of a call in the history: JSON in a text, as in OpenAI's API, or an object. */
+/** The `arguments` of a call in the history: JSON text, as in OpenAI's API, or an object. */
 export function readArguments(fields: Fields): ToolCall['function']['arguments'] {
   const value = fields.raw('arguments');
   return isObject(value) ? value : (fields.text('arguments') ?? '');
 }
 
-/** A call of an earlier answer, as chat templates take it: arguments as an object, or as the text they are where that holds none. */
+/**
+ * A call of an earlier answer in the form of chat templates: arguments as an object, or as the original text if it
+ * does not contain one.
+ */
 export function templateCall(name: string, given: ToolCall['function']['arguments']): ToolCall {
   const read = typeof given === 'string' ? (argumentsIn(given) ?? given) : given;
   return { type: 'function', function: { name, arguments: read } };
 }
 
 /**
- * What an answer calls, in the form in which most chat templates show it to models (`<tool_call>` around JSON with `name` and
- * `arguments`), and the text besides. Thoughts are text, whatever calls are drafted in them, and so is what cannot be read; thoughts
- * that are cut off call nothing. Calls beyond the first `most` are left out.
+ * Parses calls in the form that most chat templates show to models (`<tool_call>` around JSON with `name` and
+ * `arguments`), and returns the remaining text. Thoughts are text, whatever calls they draft, and so are unparsable
+ * calls; truncated thoughts
+ * contain no calls. Drops calls beyond the first `most`.
  */
 export function readCalls(answer: string, most = Infinity): { text: string; calls: FunctionCall[] } {
   const { value: found, isCutOff } = readBehindThoughts(answer, (start) => {
@@ -88,7 +92,7 @@ export function readCalls(answer: string, most = Infinity): { text: string; call
   return { text: besides(answer, found).trim(), calls };
 }
 
-/** Whether tools may be called: neither names one nor demands one, which nothing here could keep. */
+/** Whether tools may be called. Rejects a required or named tool, which cannot be guaranteed. */
 export function mayCall(fields: Fields): boolean {
   const choice = fields.raw('tool_choice') ?? 'auto';
   if (choice === 'auto' || choice === 'none') return choice === 'auto';
@@ -98,7 +102,7 @@ export function mayCall(fields: Fields): boolean {
   );
 }
 
-/** Calls that an answer may have: one where the caller wants no parallel ones. */
+/** Maximum number of calls per answer: one if the caller disables parallel calls. */
 export function mostCalls(fields: Fields): number {
   return (fields.boolean('parallel_tool_calls') ?? true) ? Infinity : 1;
 }
@@ -108,7 +112,7 @@ export function newId(kind: string): string {
   return `${kind}${kind === 'chatcmpl' || kind === 'cmpl' ? '-' : '_'}${randomUUID().replaceAll('-', '')}`;
 }
 
-/** The object that is written in a text: without entries where the text is empty or null; undefined where it holds something else. */
+/** The object in a JSON text: empty if the text is empty or null; undefined if it is not an object. */
 function argumentsIn(json: string): Record<string, unknown> | undefined {
   if (['', 'null'].includes(json.trim())) return {};
   try {
@@ -119,7 +123,7 @@ function argumentsIn(json: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The calls behind an offset. */
+/** The calls after an offset. */
 function callsFrom(answer: string, start: number): PlacedCall[] {
   const found: PlacedCall[] = [];
   let unreadable = 0;
@@ -138,7 +142,7 @@ function callAt(answer: string, start: number): PlacedCall | undefined {
   const to = endOfObject(answer, from);
   if (to === undefined) return undefined;
   const close = behindSpace(answer, to);
-  // The last one may be left open.
+  // The last one may be unclosed.
   const isClosed = close === answer.length || answer.startsWith(CLOSE, close);
   const call = isClosed ? callIn(answer.slice(from, to)) : undefined;
   return call && { call, start, end: Math.min(close + CLOSE.length, answer.length) };
@@ -157,7 +161,7 @@ function behindSpace(text: string, start: number): number {
   return at;
 }
 
-/** Behind the brace that closes the one at `start`; braces within texts are none. */
+/** Offset after the brace that closes the one at `start`, ignoring braces within strings. */
 function endOfObject(text: string, start: number): number | undefined {
   if (text[start] !== '{') return undefined;
   let depth = 0;

@@ -1,6 +1,6 @@
 import type { PolicyAnswer } from './policy';
 
-/** Tokens of a request whose answers all have the same prompt. */
+/** Token counts of a request whose answers all have the same prompt. */
 export function usageOf(answers: readonly PolicyAnswer[]) {
   const prompt_tokens = answers[0]?.promptTokenIds.length ?? 0;
   const completion_tokens = answers.reduce((sum, { tokens }) => sum + tokens.length, 0);
@@ -12,7 +12,6 @@ export function now(): number {
   return Math.floor(Date.now() / 1000);
 }
 
-/** The ids of an answer's tokens. */
 export function idsOf({ tokens }: Pick<PolicyAnswer, 'tokens'>): number[] {
   return tokens.map(({ id }) => id);
 }

@@ -10,7 +10,7 @@ comes; all else gets a text. For suites that test the API itself. Ctrl-C ends it
   --port N   default 8199; 0 takes a free one
 `;
 
-/** What is said to a request: a call of the first function in it, where nothing has come back from one yet. */
+/** The answer to a request: a call of its first function, until a call has returned. */
 function answerTo({ prompt }: PolicyRequest): string {
   if (prompt.kind !== 'conversation') return 'Hello to you.';
   const { tools, messages } = prompt.conversation;

@@ -17,14 +17,14 @@ const computer: ComputerUse = {
   write: async (actions, screenshot) => jsonDialect.format(actions, sizes(screenshot)),
 };
 
-/** A policy whose answers are known: a token is a word. It keeps what it was asked. */
+/** A policy with known answers: a token is a word. It records its requests. */
 export class Speaker implements ServedPolicy {
   readonly computer = computer;
   readonly asked: PolicyRequest[] = [];
   says = 'one two three';
-  /** What it waits for before it answers. */
+  /** Awaited before it answers. */
   wait: Promise<unknown> = Promise.resolve();
-  /** What it waits for before its last token. */
+  /** Awaited before its last token. */
   pause: Promise<unknown> = Promise.resolve();
 
   async models() {

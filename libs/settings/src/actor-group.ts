@@ -5,21 +5,21 @@ import type { GivenOptions } from './given-options';
 import { join, type OptionIndex } from './option-index';
 import { UNSUPPORTED } from './unsupported';
 
-/** Group of UI-RL's configurations that holds what is played, and how long. */
+/** Group of UI-RL's configurations with the tasks and the length of episodes. */
 const ACTOR = 'actor';
 const PROMPT = 'task_prompt';
 const PLACES = [PROMPT, join(ACTOR, PROMPT)];
 
-/** The goal in words that a run file or a flag gives in place of task sources. */
+/** The goal in words that a run file or a flag gives instead of task sources. */
 export interface TaskPrompt {
   text: string;
   origin: string;
 }
 
 /**
- * Takes `task_prompt` out of what was written, and out of the flags, which win over it.
+ * Extracts `task_prompt` from the run file, or from the flags, which take precedence.
  *
- * @throws SettingsError where it is no text, or is given beside `tasks`
+ * @throws SettingsError if it is not a text, or is given together with `tasks`
  */
 export function takeTaskPrompt(
   given: GivenOptions,
@@ -45,8 +45,8 @@ export function takeTaskPrompt(
 }
 
 /**
- * Makes a task of a goal in words: in the words of a source that knows it, where the run file names no other environment than that one's;
- * else as it stands, to be played in the environment that is named.
+ * Converts a goal in words to a task: to that of a source that knows it, unless the run file names another
+ * environment; else to a task in the environment of the run file.
  */
 export function setTaskPrompt(
   given: GivenOptions,
@@ -66,7 +66,7 @@ export function setTaskPrompt(
   );
 }
 
-/** Refuses what is left of the group, by name: its other options are understood where they stand. */
+/** Rejects the remaining options of the group by name: the others are accepted in their own places. */
 export function refuseActorGroup(given: GivenOptions, index: OptionIndex): void {
   const group = given.get(ACTOR);
   if (!isRecord(group) || index.at(ACTOR) !== undefined) return;

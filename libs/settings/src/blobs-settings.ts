@@ -1,20 +1,20 @@
 import type { EnvironmentReader } from './environment-reader';
 
-/** A bucket of S3, or of what speaks its protocol; the shape `BusService.connect` takes. */
+/** A bucket of S3 or of an S3-compatible service; in the form of `BusService.connect`. */
 export interface BlobsSettings {
   bucket: string;
-  /** Keys begin with it; none: ''. */
+  /** Prefix of all keys; '' for none. */
   prefix: string;
   endpoint?: string;
   region?: string;
-  /** Absent: AWS's own client looks for them. */
+  /** Undefined: AWS's own client finds them. */
   credentials?: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
 }
 
 const ADDRESS = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([\w.-]+(?:\/[\w.-]+)*))?\/?$/;
 const ENDPOINT = /^https?:\/\/[^\s@#?]+$/;
 
-/** Reads `BLOBS`, and where that is set what AWS's client would read, of which secrets may lie in files. */
+/** Reads `BLOBS` and, if it is set, the variables of AWS's client, whose secrets may be in files. */
 export function readBlobs(reader: EnvironmentReader): { blobs?: BlobsSettings } {
   const address = reader.text('BLOBS');
   if (address === undefined) return {};

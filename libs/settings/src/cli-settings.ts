@@ -10,25 +10,25 @@ import {
   type ServiceSettings,
 } from './service-settings';
 
-/** What the command line is told by its environment, besides what every service is. */
+/** Settings of the command line in addition to those of every service. */
 export interface CliSettings extends ServiceSettings {
-  /** nats-server to start where no broker is named. */
+  /** nats-server binary to start if no broker is configured. */
   natsServer: string;
-  /** A broker of the user's (`NATS_URL` or `NATS_CONTEXT` is set). */
+  /** Whether the user configured a broker (`NATS_URL` or `NATS_CONTEXT` is set). */
   hasBroker: boolean;
-  /** There is one: the user's, or that of `ui-rl up` over the same runs. */
+  /** Whether there is a broker: the user's, or that of `ui-rl up` over the same runs. */
   reachesBroker: boolean;
-  /** Seconds that setting up took before, where the caller measured it. */
+  /** Seconds that the set-up took, if the caller measured it. */
   setupSeconds: number;
-  /** Keys of endpoints that are evaluated, by address. */
+  /** API keys of evaluated endpoints, by address. */
   endpointKeys: Readonly<Record<string, string>>;
-  /** What clients of `ui-rl serve tinker` have to show, one of them. */
+  /** API keys of `ui-rl serve tinker`. */
   tinkerServerKeys: string[];
   /** The environment of services that the command line starts: its own, with changes. */
   environmentWith: (changes: Record<string, string | undefined>) => Record<string, string | undefined>;
 }
 
-/** Reads the environment of the command line. Throws `SettingsError` naming every variable that is wrong. */
+/** Reads the environment of the command line. Throws `SettingsError` with every invalid variable. */
 export function readCliSettings(env: Environment = process.env): CliSettings {
   const reader = new EnvironmentReader(env);
   const service = readServiceSettings('cli', env);
@@ -47,7 +47,7 @@ export function readCliSettings(env: Environment = process.env): CliSettings {
   return settings;
 }
 
-/** The one that the set-up has fetched; where the system has none. */
+/** The downloaded binary, if the system has none. */
 function fetchedNatsServer(env: Environment): string | undefined {
   return fetchFolders(env)
     .map((folder) => join(folder, 'bin/nats-server'))

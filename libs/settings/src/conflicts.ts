@@ -20,7 +20,7 @@ import { CriticGroup, CurriculumGroup, ModelGroup, RunFile } from './run-file';
 
 type Refuse = (message: string) => void;
 
-/** Options that exclude each other, and what components refuse beside the rest of the run. */
+/** Options that exclude each other, and conflicts that components report with the rest of the run. */
 export function conflictsOf(run: RunFile, registry: ComponentRegistry): SettingsProblem[] {
   const problems: SettingsProblem[] = [];
   const refuse: Refuse = (message) => problems.push({ category: 'conflict', message });
@@ -88,7 +88,7 @@ function checkReplacing({ algorithm }: RunFile, registry: ComponentRegistry, ref
   );
 }
 
-/** A critic is trained where something reads its values; elsewhere its options would do nothing. */
+/** A critic is trained only if its values are used; otherwise its options would have no effect. */
 function checkCritic(
   { algorithm, critic, training }: RunFile,
   registry: ComponentRegistry,
@@ -116,7 +116,7 @@ function checkCritic(
   }
 }
 
-/** Paths of the options of a group that differ from its defaults, in inner groups and chosen components, too. */
+/** Paths of the options of a group that differ from its defaults, including nested groups and chosen components. */
 function differing(type: OptionsClass, group: object, defaults: object, path: string): string[] {
   return describeOptions(type).flatMap(({ name, group: inner, choice }) => {
     const [found, untouched] = [group, defaults].map((each) => (each as Record<string, unknown>)[name]);
@@ -129,7 +129,7 @@ function differing(type: OptionsClass, group: object, defaults: object, path: st
   });
 }
 
-/** The choice itself where it is another component, else the options of that. */
+/** The choice itself if it is another component, else the options that differ. */
 function differingIn(found: ComponentChoice, untouched: ComponentChoice, path: string): string[] {
   if (found.name !== untouched.name) return [path];
   const options = Object.keys({ ...found, ...untouched });
@@ -138,7 +138,7 @@ function differingIn(found: ComponentChoice, untouched: ComponentChoice, path: s
     .map((name) => join(path, name));
 }
 
-/** Signed advantages are for losses that read them, or form pairs by them; a selection is for those that imitate. */
+/** Signed advantages fit losses that read them or form pairs from them; a selection fits losses that imitate. */
 function goesWith(loss: PolicyLossComponent, advantage: AdvantageComponent): boolean {
   if (loss.trains === 'critic') return false;
   const readsAdvantages = loss.inputs.includes('advantages') || loss.scope === 'pair';
@@ -199,7 +199,7 @@ function checkPace({ async: pace }: RunFile, refuse: Refuse): void {
       'async.in_flight_updates needs async.max_steps_off_policy of at least 1: with 0 nothing is being sampled when weights change',
     );
   }
-  // 0 is what happens.
+  // 0 is the effective value.
   if (pace.straggler_factor !== undefined && pace.straggler_factor !== 0) {
     refuse(
       'async.straggler_factor would have no effect: it needs async.max_steps_off_policy of at least 1, since with 0 every step waits for all of its episodes',
@@ -207,7 +207,7 @@ function checkPace({ async: pace }: RunFile, refuse: Refuse): void {
   }
 }
 
-/** What actors do where they play themselves. */
+/** Options of actors that have no effect with outside agents. */
 function checkAgents({ model, rollout }: RunFile, refuse: Refuse): void {
   if (rollout.played_by !== 'agents') return;
   if (rollout.constrain_actions) {
@@ -255,7 +255,7 @@ function checkLogPath({ logging }: RunFile, refuse: Refuse): void {
   }
 }
 
-/** Dialects from outside are asked in their thread, when the first episode is played. */
+/** Action formats of plugins are checked in their thread, at the first episode. */
 function checkGrammar({ model, rollout }: RunFile, registry: ComponentRegistry, refuse: Refuse): void {
   const choice = model.action_format;
   if (!rollout.constrain_actions || registry.moduleOf('action-dialect', choice.name) !== undefined) return;
@@ -264,7 +264,7 @@ function checkGrammar({ model, rollout }: RunFile, registry: ComponentRegistry, 
   }
 }
 
-/** What is known of the tokens of stored episodes. */
+/** Loss inputs that are available for tokens of stored episodes. */
 const STORED_INPUTS: readonly LossInput[] = ['old_logprobs', 'sample_logprobs', 'reference_logprobs'];
 
 function checkWarmStart(
@@ -291,7 +291,9 @@ function checkWarmStart(
   }
 }
 
-/** Kinds that are made of their options alone, so that what they refuse can be told before the run begins. */
+/**
+ * Kinds that are created from their options only, so that errors of `create` can be reported before the run starts.
+ */
 const MADE_OF_OPTIONS = [
   'action-dialect',
   'advantage',
@@ -305,7 +307,7 @@ function checkComponents(run: RunFile, registry: ComponentRegistry, refuse: Refu
   for (const { path, kind, choice } of choicesOf(run, registry)) {
     const component = registry.get(kind, choice.name);
     const made = () => {
-      // Made where it is used: here it has the address of its file, not the file.
+      // Created where it is used: here it has the address of its file, not the file.
       if (filesOf(registry.optionsOf(component), choice, registry).some(({ isAddress }) => isAddress)) return;
       const simple = MADE_OF_OPTIONS.find((each) => each === kind);
       if (simple !== undefined) registry.create(simple, choice, {});
@@ -316,7 +318,7 @@ function checkComponents(run: RunFile, registry: ComponentRegistry, refuse: Refu
   }
 }
 
-/** Passes become steps when the tasks are counted. */
+/** Passes are converted to steps when the tasks are counted. */
 function totalStepsOf({ training: { max_steps: steps, epochs } }: RunFile): number {
   return epochs === undefined ? steps : Infinity;
 }
@@ -338,8 +340,8 @@ interface Choice {
 }
 
 /**
- * Every component that a run has chosen, and those that options of these choose; task sources aside: those are asked for their tasks
- * before a run begins.
+ * Every component that a run chooses, including those chosen within options. Without task sources, whose tasks are
+ * loaded before a run starts.
  */
 function choicesOf(run: RunFile, registry: ComponentRegistry): Choice[] {
   const visit = (type: OptionsClass, group: Record<string, unknown>, prefix: string): Choice[] =>

@@ -8,10 +8,10 @@ import {
 import type { GivenOptions } from './given-options';
 import { AlgorithmGroup, EnvironmentGroup } from './run-file';
 
-/** Chooses the advantage that goes with the loss, or the loss that goes with the advantage, where only one is named. */
+/** Chooses the advantage that fits the loss, or the loss that fits the advantage, if only one is given. */
 export function chooseByOthers(given: GivenOptions, registry: ComponentRegistry): void {
   chooseByAlgorithm(given, registry);
-  // A key without a value is null in YAML: nothing is named.
+  // A key without a value is null in YAML and counts as not given.
   const isNamed = (option: string) => (given.get(option) ?? null) !== null;
   const loss = component(registry, 'policy-loss', given.get('algorithm.loss'));
   if (loss?.defaultAdvantage !== undefined && !isNamed('algorithm.advantage')) {
@@ -24,7 +24,7 @@ export function chooseByOthers(given: GivenOptions, registry: ComponentRegistry)
     given.set('algorithm.loss', usual, `advantage ${String(nameOf('advantage', chosen))}`);
 }
 
-/** Chooses the rewards that go with the environment, where none are named. */
+/** Chooses the environment's default rewards if none are given. */
 export function chooseRewards(given: GivenOptions, registry: ComponentRegistry): void {
   if ((given.get('rewards') ?? null) !== null) return;
   const name = nameOf('environment', given.get('environment.kind'));
@@ -33,7 +33,7 @@ export function chooseRewards(given: GivenOptions, registry: ComponentRegistry):
   if (rewards !== undefined) given.set('rewards', rewards, `environment ${String(name)}`);
 }
 
-/** Chooses the environment of which an option stands beside the choice, where none is chosen and only one has it. */
+/** Chooses an environment from an option beside the choice, if none is chosen and only one has that option. */
 export function chooseEnvironment(given: GivenOptions, registry: ComponentRegistry): void {
   const group = given.get('environment');
   if (!isRecord(group) || (group.kind ?? null) !== null) return;
@@ -52,7 +52,7 @@ export function chooseEnvironment(given: GivenOptions, registry: ComponentRegist
   }
 }
 
-/** `algorithm: ppo` names an advantage that makes this algorithm with its loss. */
+/** `algorithm: ppo` names an advantage that forms this algorithm with its loss. */
 function chooseByAlgorithm(given: GivenOptions, registry: ComponentRegistry): void {
   const chosen = given.get('algorithm.advantage');
   const name = nameOf('advantage', chosen);
@@ -65,7 +65,7 @@ function chooseByAlgorithm(given: GivenOptions, registry: ComponentRegistry): vo
   given.set('algorithm.advantage', value, given.where('algorithm.advantage'));
 }
 
-/** The loss that goes with an advantage; undefined where that is none that is known. */
+/** The default loss of an advantage; undefined for an unknown advantage. */
 export function usualLoss(chosen: unknown, registry: ComponentRegistry): string | undefined {
   const advantage = component(registry, 'advantage', chosen);
   if (advantage === undefined) return undefined;
@@ -76,7 +76,7 @@ function nameOf(kind: ComponentKind, choice: unknown): unknown {
   return isRecord(choice) ? choice[choiceKey(kind)] : choice;
 }
 
-/** What a choice names, or undefined where it names nothing known, which is refused later. */
+/** The chosen component; undefined for an unknown name, which is rejected later. */
 function component<K extends 'policy-loss' | 'advantage'>(
   registry: ComponentRegistry,
   kind: K,

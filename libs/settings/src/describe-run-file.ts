@@ -11,29 +11,29 @@ import { flagsOf, OptionIndex, parentOf, type IndexedOption } from './option-ind
 export interface DescribedOption {
   /** Within its group or component: `learning_rate`. */
   name: string;
-  /** In a run file: `training.learning_rate`; of components that come in lists the name alone. */
+  /** In a run file: `training.learning_rate`; for components in lists only the name. */
   path: string;
-  /** Without dashes, the path first; none for options of components that come in lists. */
+  /** Without dashes, the path first; empty for options of components in lists. */
   flags: readonly string[];
   doc: string;
   type: OptionInfo['type'];
-  /** What fits, in words. */
+  /** Description of valid values. */
   expected: string;
   default?: unknown;
   required: boolean;
   choices?: readonly unknown[];
   secret?: boolean;
-  /** Another option of the group, and the value it must have for this one to have an effect. */
+  /** Another option of the group and the value that it must have for this one to have an effect. */
   needs?: NeedsNote;
-  /** What kind of component it chooses. */
+  /** The kind of component that it selects. */
   choice?: { kind: ComponentKind; many: boolean };
 }
 
 export interface DescribedGroup {
-  /** `model.lora`; empty for options in no group. */
+  /** `model.lora`; empty for options outside of groups. */
   path: string;
   doc: string;
-  /** What it needs to have an effect, as options may. */
+  /** Its precondition, like that of an option. */
   needs?: NeedsNote;
   options: readonly DescribedOption[];
 }
@@ -42,10 +42,10 @@ export interface DescribedComponent {
   kind: ComponentKind;
   name: string;
   description: string;
-  /** Where it was loaded from. */
+  /** The file from which it was loaded. */
   file: string;
   options: readonly DescribedOption[];
-  /** Environment variables that it reads, and what each says. */
+  /** Environment variables that it reads, with descriptions. */
   environment?: Readonly<Record<string, string>>;
 }
 
@@ -66,14 +66,14 @@ export function describeRunFile(registry: ComponentRegistry): RunFileDescription
   return { groups, components: describeComponents(registry) };
 }
 
-/** Every component that is loaded, kind by kind. */
+/** All loaded components, by kind. */
 export function describeComponents(registry: ComponentRegistry): DescribedComponent[] {
   const { options } = new OptionIndex(registry);
   return registry.all().map(({ component, file }) => {
     const { kind, name, description = '' } = component;
     const own = options
       .filter(({ owner }) => owner?.kind === kind && owner.component === name)
-      // Where components of a kind may be chosen in several places, as they are named in the first.
+      // If components of a kind can be chosen in several places, use the first place.
       .filter(({ info }, at, all) => all.findIndex((other) => other.info.name === info.name) === at);
     const infos = describeOptions(registry.optionsOf(component));
     return {

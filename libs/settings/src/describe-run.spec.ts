@@ -55,7 +55,7 @@ it('names every option of the run file, group by group, as the classes say', asy
     ),
   );
   const known = expected.flatMap(({ options }) => options.map(({ path }) => path));
-  // Options that may stand beside a choice are shown with it.
+  // Options that may be written beside a choice are shown with it.
   expect([...own]).toEqual(known.filter((path) => path !== 'environment.options'));
   expect(JSON.parse(JSON.stringify(groups))).toEqual(groups);
 });

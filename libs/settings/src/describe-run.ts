@@ -20,11 +20,12 @@ import { RunFile } from './run-file';
 type Given = Readonly<Record<string, unknown>>;
 
 /**
- * The configuration of a run, group by group: every option with its help, its value and its default, options of the chosen
- * components behind their choice, secrets hidden. What is left out is completed where the run file is valid here; elsewhere, as
- * where the module of a component is missing, what nobody describes shows with name and value.
+ * The configuration of a run by group: every option with its help, value and default, options of the chosen
+ * components after their choice, secrets hidden. Fills in defaults if the run file is valid here; otherwise, for
+ * example
+ * if a component's module is missing, undescribed options appear with name and value.
  *
- * @param usual defaults of this run, by path, that no class can say; undefined ones count as not there
+ * @param usual defaults of this run, by path, that do not come from a class; undefined ones are ignored
  */
 export function describeRun(
   config: object,
@@ -37,7 +38,7 @@ export function describeRun(
 
 function completed(given: Given, registry: ComponentRegistry): Given {
   try {
-    // Modules are named to whoever announces a run, not to those who hear of it.
+    // The modules concern only the process that announces a run.
     const { plugins, ...announced } = given;
     const { plugins: _none, ...run } = parseRunFile(announced, registry);
     return 'plugins' in given ? { ...run, plugins } : run;
@@ -47,12 +48,12 @@ function completed(given: Given, registry: ComponentRegistry): Given {
   }
 }
 
-/** Where a row stands. */
+/** The position of a row. */
 interface Place {
   path: string;
-  /** Of an option of a component: the path of its choice. */
+  /** For an option of a component: the path of its choice. */
   choice?: string;
-  /** Why nothing there has an effect. */
+  /** Why nothing in this place has an effect. */
   ineffective?: string;
 }
 
@@ -74,7 +75,7 @@ class RunDescription {
     return this.groups;
   }
 
-  /** `fallbacks`: defaults, by path, that no class can say, since they depend on other choices. */
+  /** `fallbacks`: defaults by path that do not come from a class, because they depend on other choices. */
   private addGroup(
     type: OptionsClass,
     given: Given,
@@ -113,7 +114,7 @@ class RunDescription {
     return [...rows, ...this.unknown(infos, given, place)];
   }
 
-  /** A component, and its options behind it. */
+  /** A component, followed by its options. */
   private chosen(info: OptionInfo, value: unknown, fallback: unknown, place: Place): ConfiguredOption[] {
     const { kind } = info.choice!;
     const key = choiceKey(kind);
@@ -131,7 +132,7 @@ class RunDescription {
     return [head, ...this.within(described, own, { ...place, choice: place.path })];
   }
 
-  /** What nobody describes. */
+  /** Options without a description. */
   private unknown(infos: readonly OptionInfo[], given: Given, place: Place): ConfiguredOption[] {
     const known = new Set(infos.map(({ name }) => name));
     return Object.entries(given)
@@ -176,7 +177,7 @@ function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [value];
 }
 
-/** As it travels: classes and absent properties make no difference. */
+/** The serialized form, in which classes and undefined properties make no difference. */
 function plain(value: unknown): unknown {
   return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
 }

@@ -8,15 +8,18 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const FILE = '_FILE';
 const SECRET = /(?:^DATABASE_URL|_PASSWORD|_TOKEN|_API_KEY|_KEYS|_ACCESS_KEY(?:_ID)?)$/;
 
-/** Whether a variable holds a secret: such a one may be named by the path of a file instead, `<name>_FILE`, as container engines bring it. */
+/**
+ * Whether a variable holds a secret: it may then be given as the path of a file, `<name>_FILE`, as container engines
+ * provide it.
+ */
 export function mayBeFile(name: string): boolean {
   return SECRET.test(name);
 }
 
-/** Reads typed values from environment variables and collects what is wrong with them. Empty counts as unset. */
+/** Reads typed values from environment variables and collects errors. Empty counts as unset. */
 export class EnvironmentReader {
   readonly problems: SettingsProblem[] = [];
-  /** What has been read of files, by variable: a problem with one is told once. */
+  /** Contents of files by variable, so that an error in a file is reported once. */
   private readonly files = new Map<string, string | undefined>();
 
   constructor(private readonly env: Environment) {}
@@ -90,7 +93,7 @@ export class EnvironmentReader {
     return fallback;
   }
 
-  /** Throws `SettingsError` with everything that was wrong, variables under this project's prefix that nobody reads too. */
+  /** Throws `SettingsError` with all errors, including unknown variables with this project's prefix. */
   check(): void {
     const known = Object.keys(ENVIRONMENT_VARIABLES);
     for (const name of Object.keys(this.env)) {
@@ -101,7 +104,7 @@ export class EnvironmentReader {
     this.throwProblems();
   }
 
-  /** Throws `SettingsError` with everything that was wrong with what has been read. */
+  /** Throws `SettingsError` with all errors of the variables read so far. */
   throwProblems(): void {
     if (this.problems.length > 0) throw new SettingsError(this.problems);
   }
@@ -112,7 +115,7 @@ function textOf(written: string | undefined): string | undefined {
   return text === '' ? undefined : text;
 }
 
-/** The variable that `<name>_FILE` stands for, where it is one that may be a file. */
+/** The variable that `<name>_FILE` stands for, if it may be a file. */
 function withoutFile(name: string): string {
   const meant = name.endsWith(FILE) ? name.slice(0, -FILE.length) : name;
   return mayBeFile(meant) ? meant : name;

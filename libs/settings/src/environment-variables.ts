@@ -1,4 +1,4 @@
-/** Every environment variable that is read, and what it says. `UIRL_` is this project's own prefix. */
+/** All environment variables, with their descriptions. `UIRL_` is this project's own prefix. */
 export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   NATS_URL:
     'broker, nats://host:port or tls://host:port, several separated by commas (nats://127.0.0.1:4222)',

@@ -5,7 +5,7 @@ export interface SettingsProblem {
   message: string;
 }
 
-/** Root of what this lib throws: every problem found at once, each naming the option and where it was read. */
+/** Root error of this lib: all problems at once, each with the option and where it was read. */
 export class SettingsError extends Error {
   constructor(
     readonly problems: readonly SettingsProblem[],

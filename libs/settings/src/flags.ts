@@ -10,15 +10,13 @@ export interface Flag {
   name: string;
   /** As the user wrote it: `--training.learning-rate`. */
   written: string;
-  /** What stands behind it; none for a flag alone. */
+  /** The text after it; undefined for a bare flag. */
   text?: string;
-  /** What a file says, which needs no reading. */
+  /** A value from a file, which needs no parsing. */
   value?: unknown;
 }
 
-/**
- * Takes `--seed 3`, `--seed=3`, `--baseline` apart. Throws a `SettingsError` for anything that is no flag.
- */
+/** Splits `--seed 3`, `--seed=3`, `--baseline`. Throws a `SettingsError` for anything that is not a flag. */
 export function splitFlags(argv: readonly string[]): Flag[] {
   const flags: Flag[] = [];
   for (let index = 0; index < argv.length; index += 1) {
@@ -39,8 +37,8 @@ export function splitFlags(argv: readonly string[]): Flag[] {
 }
 
 /**
- * Takes names that stand alone at the top of a run file for what they mean as flags: `learning_rate: 1e-5`, `model: small`. Throws a
- * `SettingsError` for one that may mean several options, and for an option that is given twice.
+ * Resolves short names at the top level of a run file like flags: `learning_rate: 1e-5`, `model: small`. Throws a
+ * `SettingsError` for an ambiguous name, and for an option that is given twice.
  */
 export function applyShortNames(given: GivenOptions, index: OptionIndex): void {
   const names = Object.keys(given.tree).filter((name) => isShortName(name, given, index));
@@ -55,7 +53,7 @@ export function applyShortNames(given: GivenOptions, index: OptionIndex): void {
   applyFlags(given, index, flags);
 }
 
-/** A group may share its name with an option in it: `model: small` is no group. */
+/** A group may have the name of one of its options: in `model: small` it is not a group. */
 function isShortName(name: string, given: GivenOptions, index: OptionIndex): boolean {
   if (index.at(name) !== undefined) return false;
   const isGroup = index.groups.some(({ path }) => path === name);
@@ -63,8 +61,8 @@ function isShortName(name: string, given: GivenOptions, index: OptionIndex): boo
 }
 
 /**
- * Puts what flags say in the place of what a file says. Throws a `SettingsError` for an unknown flag, one that may mean several
- * options, one without value, and an option that is given twice.
+ * Overrides values of the file with flags. Throws a `SettingsError` for an unknown or ambiguous flag, one without a
+ * value, and an option that is given twice.
  */
 export function applyFlags(given: GivenOptions, index: OptionIndex, flags: readonly Flag[]): void {
   const meant = flags.map((flag) => ({ flag, options: optionsOf(flag, index) }));
@@ -74,7 +72,7 @@ export function applyFlags(given: GivenOptions, index: OptionIndex, flags: reado
     if (seen.has(path)) throw settingsError('conflict', `${path} is given twice, at last by ${flag.written}`);
     seen.add(path);
   }
-  // Which options there are depends on what is chosen.
+  // The available options depend on the choices.
   const choicesFirst = meant.toSorted(
     (a, b) => Number(isChoice(b.options[0])) - Number(isChoice(a.options[0])),
   );
@@ -89,7 +87,7 @@ function apply(given: GivenOptions, flag: Flag, options: readonly IndexedOption[
   else given.set(option.path, value, flag.written);
 }
 
-/** The options inside a choice stay where the flag names what was chosen already. */
+/** Keeps the options inside a choice if the flag names the component that was already chosen. */
 function choiceValue(given: GivenOptions, { path, info }: IndexedOption, value: unknown): unknown {
   const before = given.get(path);
   const same = isRecord(before) && before[choiceKey(info.choice!.kind)] === value;
@@ -118,7 +116,7 @@ function optionsOf({ name, written }: Flag, index: OptionIndex): IndexedOption[]
   throw settingsError('unknown', `unknown option ${written}.${near}`);
 }
 
-/** What the text of a flag stands for; a boolean alone means true. */
+/** The value of a flag's text; a bare boolean flag means true. */
 function valueOf({ written, text, value }: Flag, info: OptionInfo): unknown {
   if (value !== undefined) return value;
   if (text === undefined && info.type === 'boolean') return true;
@@ -141,7 +139,7 @@ function valueOf({ written, text, value }: Flag, info: OptionInfo): unknown {
   }
 }
 
-/** Texts separated by commas, or a list as JSON. */
+/** Comma-separated texts, or a list as JSON. */
 function listFrom(text: string): unknown {
   if (text.trim().startsWith('[')) return parseJson(text);
   return text === '' ? [] : text.split(',');

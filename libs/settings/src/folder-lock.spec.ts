@@ -52,8 +52,8 @@ test('of many parts of a process that take over a lock at once, one has it', asy
 });
 
 /**
- * Takes the lock over and over; while it has it, it listens to a port, which the system gives to one process at a time and takes back from one
- * that is killed. Now and then it kills itself, while it has the lock or at any other time.
+ * Takes the lock repeatedly. While it holds the lock, it listens on a port, which the system gives to one process at
+ * a time and releases when a process is killed. Occasionally it kills itself, with or without the lock.
  */
 const RIVAL = `
 const { createServer } = require('node:net');

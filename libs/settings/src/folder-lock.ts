@@ -1,6 +1,6 @@
 import { claimFile } from '@ui-rl/retry';
 
-/** Another process, or another part of this one, works on the folder. */
+/** Another process, or another part of this one, uses the folder. */
 export class FolderInUseError extends Error {
   constructor(owner: string, file: string) {
     super(`process ${owner} has it open: stop that one first (its lock is ${file})`);
@@ -9,10 +9,11 @@ export class FolderInUseError extends Error {
 }
 
 /**
- * Keeps other processes away from the data of a database or a broker: two over one folder would destroy it. A lock whose process is
- * gone, as after a crash, is taken over. Returns how to release it.
+ * Locks the data folder of a database or a broker: two processes over one folder would corrupt it. Takes over a lock
+ * whose process has
+ * ended, for example after a crash. Returns a function that releases it.
  *
- * @throws FolderInUseError that names the process which holds it
+ * @throws FolderInUseError that names the process with the lock
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const file = `${folder}.lock`;
@@ -21,7 +22,7 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   return claimed.release;
 }
 
-/** In a container the number of this process may be that of its predecessor. */
+/** In a container, this process may have the process id of its predecessor. */
 function isGone(owner: string): boolean {
   const pid = Number(owner);
   return pid === process.pid || !isAlive(pid);

@@ -2,12 +2,12 @@ import { choiceKey, describeOptions, isRecord, type ComponentRegistry } from '@u
 import { settingsError } from './errors';
 import { join, lastName, parentOf, type IndexedOption } from './option-index';
 
-/** What a user wrote, as a tree, and where each of it stands. */
+/** The user's input as a tree, with the source of each value. */
 export class GivenOptions {
   readonly tree: Record<string, unknown>;
   private readonly origins = new Map<string, string>();
 
-  /** `base`: where everything stands that is not said to stand elsewhere. */
+  /** `base`: the source of values without their own. */
   constructor(
     plain: Record<string, unknown>,
     private readonly base: string,
@@ -16,7 +16,7 @@ export class GivenOptions {
     this.tree = structuredClone(plain);
   }
 
-  /** The flag, or the file, that gave an option or what it lies in. */
+  /** The flag or file that gave an option or its parent. */
   where(path: string): string {
     for (let at = path; at !== ''; at = outerOf(at)) {
       const origin = this.origins.get(at);
@@ -31,7 +31,7 @@ export class GivenOptions {
     }, this.tree);
   }
 
-  /** Puts a value where it belongs; nowhere, if what should be a group is none, which is refused later. */
+  /** Sets a value; does nothing if a parent is not a group, which is rejected later. */
   set(path: string, value: unknown, origin: string): void {
     const group = this.groupOf(path);
     if (group === undefined) return;
@@ -39,7 +39,7 @@ export class GivenOptions {
     this.origins.set(path, origin);
   }
 
-  /** Puts a value where nobody has said one; of a component that is assumed, the options that stand beside it are those that were said. */
+  /** Sets a value if none is given; for an assumed component, options beside the choice still apply. */
   assume(path: string, value: unknown, origin: string): void {
     if (this.get(path) !== undefined) return;
     const isSaid = (option: string): boolean =>
@@ -50,14 +50,14 @@ export class GivenOptions {
     this.set(path, assumed, origin);
   }
 
-  /** Puts the option of a component beside its choice, or into it, where the same option may stand already. */
+  /** Sets an option of a component beside its choice, or within it if it is already there. */
   setOption({ path, info, owner }: IndexedOption, value: unknown, origin: string): void {
     const chosen = this.get(owner!.choice);
     const inside = isRecord(chosen) && this.has(owner!.kind, chosen, info.name);
     this.set(inside ? path : join(parentOf(owner!.choice), info.name), value, origin);
   }
 
-  /** Moves what stands at an old place of an option. Throws a `SettingsError` where the new place is taken. */
+  /** Moves an option from a former path. Throws a `SettingsError` if the new path is taken. */
   move(from: string, option: IndexedOption): void {
     const value = this.get(from);
     if (value === undefined) return;
@@ -70,7 +70,7 @@ export class GivenOptions {
     else this.setOption(option, value, origin);
   }
 
-  /** Takes an option away; undefined where it is not there. */
+  /** Removes an option; undefined if it is missing. */
   take(path: string): unknown {
     const value = this.get(path);
     const outer = parentOf(path) === '' ? this.tree : this.get(parentOf(path));
@@ -78,7 +78,7 @@ export class GivenOptions {
     return value;
   }
 
-  /** Takes away a group in which nothing stands. */
+  /** Removes an empty group. */
   dropEmpty(path: string): void {
     const group = this.get(path);
     if (!isRecord(group) || Object.keys(group).length > 0) return;
@@ -104,7 +104,7 @@ export class GivenOptions {
   }
 }
 
-/** What an entry of a list, or an option of a group, lies in. */
+/** The parent of a list entry, or of an option in a group. */
 function outerOf(path: string): string {
   return path.endsWith(']') ? path.slice(0, path.lastIndexOf('[')) : parentOf(path);
 }

@@ -7,7 +7,9 @@ import {
 } from './describe-run-file';
 import { parentOf } from './option-index';
 
-/** Every option of the run file by group, each choice with its components and their options, as `--help` prints them. */
+/**
+ * All options of the run file by group, each choice with its components and their options, as `--help` prints them.
+ */
 export function optionsHelp(registry: ComponentRegistry): string {
   const { groups, components } = describeRunFile(registry);
   const choices = groups.flatMap(({ options }) => options).filter(({ choice }) => choice !== undefined);
@@ -20,7 +22,7 @@ export function optionsHelp(registry: ComponentRegistry): string {
     .join('\n');
 }
 
-/** @param choices all there are: components are listed where their kind is chosen first */
+/** @param choices all choices: components are listed at the first choice of their kind */
 function optionHelp(
   option: DescribedOption,
   components: readonly DescribedComponent[],

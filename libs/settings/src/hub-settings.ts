@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import type { EnvironmentReader } from './environment-reader';
 import { redactUrl } from './redact';
 
-/** How to reach the model hub, by the variables that Python's huggingface_hub reads too; the shape `resolveModel` takes. */
+/**
+ * Access to the model hub, from the variables that Python's huggingface_hub also reads; in the form of
+ * `resolveModel`.
+ */
 export interface HubSettings {
   endpoint: string;
   cacheDir: string;
   token?: string;
-  /** Read where there is no token in the environment. */
+  /** Read if the environment has no token. */
   tokenFile: string;
   offline: boolean;
 }

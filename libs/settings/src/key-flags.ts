@@ -6,17 +6,18 @@ import { splitFlags } from './flags';
 const KEY = /^--([a-z][a-z0-9_-]*[_-]api[_-]keys?|hf[_-]token)(?:=|$)/i;
 
 export interface KeyFlags {
-  /** Variable → key, for the environment of services that a command starts. Not to be stored, logged or shown. */
+  /** Variable → key, for the environment of services that a command starts. Never store, log or show them. */
   keys: Readonly<Record<string, string>>;
   /** The other flags. */
   flags: string[];
 }
 
 /**
- * Takes keys out of flags: `--gbox_api_key KEY` is GBOX_API_KEY for services that the command starts. They belong to no run file, which is
+ * Extracts API keys from flags: `--gbox_api_key KEY` is GBOX_API_KEY for services that the command starts. They are
+ * not part of the run file, which is
  * stored and shown.
  *
- * @throws SettingsError for a key without a value; it names none
+ * @throws SettingsError for a key without a value; the message contains no key
  */
 export function takeKeys(flags: readonly string[]): KeyFlags {
   const keys: Record<string, string> = {};
@@ -36,7 +37,7 @@ export function takeKeys(flags: readonly string[]): KeyFlags {
   return { keys, flags: rest };
 }
 
-/** @throws SettingsError that names a key which nothing reads */
+/** @throws SettingsError that names a key that no component reads */
 export function refuseUnreadKeys(keys: Readonly<Record<string, string>>, registry: ComponentRegistry): void {
   const read = new Set(Object.keys(ENVIRONMENT_VARIABLES));
   for (const { component } of registry.all()) {
@@ -52,7 +53,7 @@ export function refuseUnreadKeys(keys: Readonly<Record<string, string>>, registr
 }
 
 /**
- * Refuses keys for services that run already, maybe elsewhere: no message may bring them there.
+ * Rejects keys for running services, possibly elsewhere: messages must not carry keys.
  *
  * @throws SettingsError
  */

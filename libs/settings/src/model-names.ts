@@ -3,12 +3,12 @@ import type { EnvironmentReader } from './environment-reader';
 import { settingsError } from './errors';
 import { projectRoot } from './project-root';
 
-/** Name → folder of the models this machine has besides those of the hub. */
+/** Name → folder of models on this machine, besides those of the hub. */
 export type ModelNames = Readonly<Record<string, string>>;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** `UIRL_MODELS`, and the model that comes with the project. */
+/** `UIRL_MODELS`, plus the bundled model. */
 export function readModelNames(reader: EnvironmentReader): ModelNames {
   const names: Record<string, string> = { small: join(projectRoot, 'deploy/local/model') };
   for (const entry of reader.list('UIRL_MODELS')) {
@@ -25,7 +25,10 @@ export function readModelNames(reader: EnvironmentReader): ModelNames {
   return names;
 }
 
-/** What `UIRL_MODELS` has to be for a process to know these names. Throws a `SettingsError` where a folder cannot be written there. */
+/**
+ * The value of `UIRL_MODELS` that gives a process these names. Throws a `SettingsError` if a folder cannot be
+ * expressed in it.
+ */
 export function writeModelNames(models: ModelNames): string {
   const odd = Object.values(models).find((folder) => folder.includes(','));
   if (odd === undefined)

@@ -4,22 +4,25 @@ import { filesOf, type ComponentRegistry, type NamedFile } from '@ui-rl/plugin-k
 import { SettingsError, type SettingsProblem } from './errors';
 import { RunFile } from './run-file';
 
-/** Names of models that mean something on other machines: `organisation/name[@revision]` on the hub, or one of `UIRL_MODELS`. */
+/**
+ * Model names that are valid on other machines: `organisation/name[@revision]` on the hub, or a name in
+ * `UIRL_MODELS`.
+ */
 const MODEL_NAME = /^\w[\w.-]*(\/\w[\w.-]*(@\S+)?)?$/;
 
 export function isModelName(text: string): boolean {
   return MODEL_NAME.test(text);
 }
 
-/** The files that a run file names, those of chosen components included. */
+/** The files that a run file names, including those of chosen components. */
 export function filesOfRun(run: object, registry: ComponentRegistry): NamedFile[] {
   return filesOf(RunFile, run, registry);
 }
 
 /**
- * Makes paths absolute; addresses stay. Throws a `SettingsError` with everything that is not there.
- * @param whereOf the flag, or the file, that gave an option
- * @param folderFor where relative paths of an option start
+ * Makes paths absolute; keeps addresses. Throws a `SettingsError` with all missing files.
+ * @param whereOf the flag or file that gave an option
+ * @param folderFor base of an option's relative paths
  */
 export function resolveFiles(
   files: readonly NamedFile[],
@@ -45,8 +48,8 @@ function kindAt(path: string): NamedFile['kind'] | undefined {
 }
 
 /**
- * Refuses what a run file of another machine names by a path: here it would be another file, or one that is nobody's business.
- * @param where where the run file comes from
+ * Rejects paths in a run file of another machine: here they would name other, possibly private, files.
+ * @param where the origin of the run file
  */
 export function refusePaths(run: RunFile, registry: ComponentRegistry, where: string): void {
   const problems: SettingsProblem[] = filesOfRun(run, registry)

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What a process with that environment connects with; the folder of all runs is `folder`. */
+/** The connection options of a process with that environment; the folder of all runs is `folder`. */
 const nats = (env: Record<string, string> = {}) =>
   readServiceSettings('actor', { UIRL_RUNS_DIR: folder, ...env }).nats;
 

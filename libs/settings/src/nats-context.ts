@@ -4,8 +4,8 @@ import { isRecord, show } from '@ui-rl/plugin-kit';
 import { settingsError } from './errors';
 
 /**
- * Where a broker is, and who we are there, as the `nats` command keeps it in a context file. Fields have the names of that file
- * (https://github.com/nats-io/jsm.go, natscontext).
+ * Address and credentials of a broker in the format of the `nats` command's context files, with the field names of
+ * those files (https://github.com/nats-io/jsm.go, natscontext).
  */
 export interface NatsContext {
   /** `nats://host:port`, several separated by commas. */
@@ -19,9 +19,9 @@ export interface NatsContext {
   ca?: string;
   cert?: string;
   key?: string;
-  /** Where answers arrive, where the user may not listen elsewhere: `_INBOX.actor`. */
+  /** Inbox prefix for replies, if the user may not use another: `_INBOX.actor`. */
   inbox_prefix?: string;
-  /** What JetStream's API is called, where it is in another account: `JS.UIRL`. */
+  /** Prefix of the JetStream API, if it is in another account: `JS.UIRL`. */
   jetstream_api_prefix?: string;
 }
 
@@ -29,10 +29,12 @@ const READ = [
   ...(['url', 'user', 'password', 'token', 'creds', 'ca', 'cert', 'key'] as const),
   ...(['inbox_prefix', 'jetstream_api_prefix'] as const),
 ];
-/** What changes how one connects, and is not done here. */
+/** Fields that affect the connection and are not supported. */
 const NOT_READ = ['nkey', 'nsc', 'user_jwt', 'user_seed', 'socks_proxy', 'jetstream_domain'];
 
-/** Where `ui-rl up` tells of its broker, in the folder of all runs; of mode 0600, and there while the broker is. */
+/**
+ * File in which `ui-rl up` describes its broker, in the folder of all runs; mode 0600, exists while the broker runs.
+ */
 export const LOCAL_CONTEXT = 'local/nats/context.json';
 
 /** Reads a context file. Throws a `SettingsError` that names it, without its content. */
@@ -58,7 +60,7 @@ export function readNatsContext(file: string): NatsContext {
   return context;
 }
 
-/** The broker that `ui-rl up` has started over these runs, where there is one and it is one of the `servers` (none: any). */
+/** The broker that `ui-rl up` started over these runs, if it runs and is one of the `servers` (empty: any). */
 export function localContext(file: string, servers: readonly string[]): NatsContext | undefined {
   if (!existsSync(file)) return undefined;
   const context = readNatsContext(file);
@@ -75,7 +77,7 @@ function jsonIn(path: string): unknown {
   }
 }
 
-/** Host and port, whatever the loopback is called. */
+/** Host and port, with loopback names normalized. */
 function place(server: string): string {
   const [, host = server, port = '4222'] =
     /^[a-z]+:\/\/(?:[^/@]*@)?(\[[^\]]*\]|[^:/]*)(?::(\d+))?/i.exec(server) ?? [];

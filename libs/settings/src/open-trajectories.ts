@@ -1,16 +1,18 @@
-/** A learner keeps them in memory until their step; fewer than a consumer's places at the broker (libs/bus). */
+/**
+ * A learner keeps them in memory until their step; below the broker's limit of unacknowledged messages (libs/bus).
+ */
 export const MAX_OPEN_TRAJECTORIES = 10_000;
 
-/** What decides how many episodes of a run are played ahead of its training. */
+/** Options that determine how many episodes of a run are played ahead of training. */
 export interface Pace {
   maxStepsOffPolicy: number;
   groupsPerBatch: number;
-  /** Groups without signal that are replaced by others per batch; 0 = none. */
+  /** Maximum number of groups without signal that are replaced per batch; 0 = none. */
   maxReplacedGroups: number;
   groupSize: number;
 }
 
-/** Trajectories that may wait for their batch at the same time. */
+/** Maximum number of trajectories that may wait for their batch. */
 export function openTrajectories({
   maxStepsOffPolicy,
   groupsPerBatch,

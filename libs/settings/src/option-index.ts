@@ -8,24 +8,24 @@ import {
 } from '@ui-rl/plugin-kit';
 import { RunFile } from './run-file';
 
-/** One option of the run file, or of a component it may choose. */
+/** One option of the run file, or of a component that it may choose. */
 export interface IndexedOption {
   /** `training.learning_rate`, `algorithm.loss.clip_high`. */
   path: string;
   info: OptionInfo;
-  /** Whose option it is, and where that is chosen: `algorithm.loss`. */
+  /** The component that has the option, and the place where it is chosen: `algorithm.loss`. */
   owner?: { kind: ComponentKind; component: string; choice: string; flagsByPath?: boolean };
 }
 
 export interface IndexedGroup {
-  /** `model.lora`; empty for options of the run file that are in no group. */
+  /** `model.lora`; empty for options of the run file outside of groups. */
   path: string;
   doc: string;
-  /** What its options need to have an effect. */
+  /** The precondition of its options. */
   needs?: NeedsNote;
 }
 
-/** Everything that a run file may say: options by group, and those of the components it may choose. */
+/** All options of a run file: by group, and those of the components that it may choose. */
 export class OptionIndex {
   readonly groups: IndexedGroup[] = [{ path: '', doc: '' }];
   readonly options: IndexedOption[] = [];
@@ -34,13 +34,13 @@ export class OptionIndex {
     this.walk(RunFile, '');
   }
 
-  /** Every path there is, groups too: what a misspelt one is compared with. */
+  /** All paths, including groups, for suggestions. */
   get paths(): string[] {
     const groups = this.groups.map(({ path }) => path).filter((path) => path !== '');
     return [...new Set([...this.options.map(({ path }) => path), ...groups])];
   }
 
-  /** Every name a flag may have. */
+  /** All names of flags. */
   get flags(): string[] {
     return [...new Set(this.options.flatMap(flagsOf))];
   }
@@ -50,8 +50,8 @@ export class OptionIndex {
   }
 
   /**
-   * What a flag means: the option of that path, else that with this alias, else options of components by their own names. Several
-   * of the same path are options of different components.
+   * The meaning of a flag: the option with that path, else the one with this alias, else options of components with
+   * that name. Several with the same path are options of different components.
    */
   named(flag: string): IndexedOption[] {
     const own = this.options.filter(({ owner }) => owner === undefined);
@@ -67,7 +67,7 @@ export class OptionIndex {
     return [];
   }
 
-  /** Whether it is another name of an option. */
+  /** Whether it is an alias of an option. */
   isAlias(name: string): boolean {
     return this.options.some(({ info }) => info.aliases.includes(name));
   }
@@ -103,8 +103,8 @@ export class OptionIndex {
 }
 
 /**
- * Flags besides `--<path>`: aliases, and for options of components their own names beside the choice, and alone, where the choice stands
- * in no inner group: `--clip_high` means that of `algorithm.loss`.
+ * Flags besides `--<path>`: aliases, and for options of components their names beside the choice, and bare, if the
+ * choice is not in a nested group: `--clip_high` means that of `algorithm.loss`.
  */
 export function flagsOf({ path, info, owner }: IndexedOption): string[] {
   if (owner === undefined) return [...new Set([path, ...info.aliases])];

@@ -25,7 +25,7 @@ test('a secret is kept, and replaced where others could have read it', () => {
   expect(readdirSync(join(dir, 'deep'))).toEqual(['secret']);
 });
 
-/** Waits for a moment that all share, then asks for the secrets. */
+/** Waits for a common start time, then requests the secrets. */
 const ASKS = `
 const { keptSecret } = require('./libs/settings/src/private-file');
 const [dir] = process.argv.slice(2);

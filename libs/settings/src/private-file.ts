@@ -12,18 +12,18 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Writes a file that nobody but this user can read, over what was there; it appears complete or not at all. */
+/** Writes a file that only this user can read, replacing an existing one; it appears complete or not at all. */
 export function writePrivateFile(path: string, text: string): void {
   withPrivateFile(path, text, (aside) => renameSync(aside, path));
 }
 
-/** Has a private file put in its place, which is written beside it first. */
+/** Writes a private file under a temporary name, then puts it in place. */
 function withPrivateFile<T>(path: string, text: string, put: (aside: string) => T): T {
   const aside = `${path}.${randomBytes(4).toString('hex')}.writing`;
   mkdirSync(dirname(path), { recursive: true });
   try {
     writeFileSync(aside, text, { mode: 0o600, flag: 'wx' });
-    // Whatever the umask takes away.
+    // Independent of the umask.
     chmodSync(aside, 0o600);
     return put(aside);
   } finally {
@@ -33,7 +33,7 @@ function withPrivateFile<T>(path: string, text: string, put: (aside: string) => 
 
 const SECRET = /^[\w-]{32}$/;
 
-/** The secret that a private file keeps; a new one where there is none yet, or others could have read it. */
+/** The secret in a private file; creates a new one if the file is missing or was readable by others. */
 export function keptSecret(path: string): string {
   if (existsSync(path)) {
     const kept = (statSync(path).mode & 0o077) === 0 ? readFileSync(path, 'utf8') : '';
@@ -41,7 +41,7 @@ export function keptSecret(path: string): string {
     rmSync(path, { force: true });
   }
   const secret = randomBytes(24).toString('base64url');
-  // Of processes that begin together one writes it, and the others read it.
+  // Of several processes that start together, one writes it and the others read it.
   return withPrivateFile(path, secret, (aside) => isLinked(aside, path)) ? secret : keptSecret(path);
 }
 

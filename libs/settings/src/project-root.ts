@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Folder of the clone, or of the installed package; sources and compiled files lie at different depths below it. */
+/** Folder of the clone, or of the installed package; sources and compiled files are at different depths below it. */
 export const projectRoot = above(__dirname);
 
 function above(dir: string): string {

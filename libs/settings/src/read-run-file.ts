@@ -25,22 +25,22 @@ import { UNSUPPORTED } from './unsupported';
 export interface RunFileSource {
   /** Path of a YAML file. */
   file?: string;
-  /** What such a file says, as an object, where there is none. */
+  /** The content of such a file as an object, instead of a file. */
   options?: RunFileOptions;
-  /** Flags as on the command line; they win over the file. */
+  /** Command-line flags; they take precedence over the file. */
   flags?: readonly string[];
-  /** What counts where neither says it: values by the paths of options. */
+  /** Defaults if neither sets an option: values by option path. */
   assumed?: Readonly<Record<string, unknown>>;
-  /** Where relative paths of flags start. Default: the working directory. */
+  /** Base of relative paths in flags. Default: the working directory. */
   workingDir?: string;
-  /** Names of models; a model so called is none of the folders. */
+  /** Names of models; these are not treated as folders. */
   models?: readonly string[];
 }
 
 /**
- * Reads the run file and the flags, fills in defaults and checks everything by the metadata of `RunFile` and of the components that
- * are chosen. Throws a `SettingsError` with every problem: unknown options and components (with the nearest known ones), wrong types
- * (path, found, expected), options that exclude each other or would do nothing.
+ * Reads the run file and the flags, fills in defaults and validates everything with the metadata of `RunFile` and of
+ * the chosen components. Throws a `SettingsError` with all problems: unknown options and components (with similar
+ * known ones), wrong types (path, found, expected), options that exclude each other or would have no effect.
  */
 export function readRunFile(source: RunFileSource, registry: ComponentRegistry): RunFile {
   const plain = source.file === undefined ? structuredClone(source.options ?? {}) : parseYaml(source.file);
@@ -53,8 +53,9 @@ export function readRunFile(source: RunFileSource, registry: ComponentRegistry):
 }
 
 /**
- * Checks a run file that was announced, as in a `RunRecord`. It comes from another machine: paths are refused where it should have
- * addresses, and so are modules, which are for each service to allow. Loads none. Throws a `SettingsError`.
+ * Validates an announced run file, as in a `RunRecord`. It comes from another machine: paths are rejected where
+ * addresses are required, and so are modules, which each service has to allow itself. Loads no modules. Throws a
+ * `SettingsError`.
  */
 export function parseRunFile(
   plain: unknown,
@@ -63,7 +64,7 @@ export function parseRunFile(
 ): RunFile {
   if (!isRecord(plain)) throw settingsError('type', `${where} must be an object, found ${show(plain)}`);
   const { run } = complete(new GivenOptions(plain, where, registry), registry, {});
-  // Earlier versions stored a default of it with every run, where nobody had given it.
+  // Earlier versions stored its default with every run.
   if (run.async.max_steps_off_policy === 0) delete run.async.straggler_factor;
   refuseModules(run, where);
   refusePaths(run, registry, where);
@@ -76,7 +77,9 @@ export interface LoadedRunFile {
   registry: ComponentRegistry;
 }
 
-/** Loads the components of the project, `plugins` and those that the run file names under `plugins`; then reads the run file. */
+/**
+ * Loads the bundled components, `plugins` and those that the run file names under `plugins`; then reads the run file.
+ */
 export async function loadRunFile(
   source: RunFileSource,
   plugins: readonly string[] = [],
@@ -85,7 +88,7 @@ export async function loadRunFile(
   return { run: readRunFile(source, registry), registry };
 }
 
-/** What a run file may choose: the components of the project, of `plugins`, and of its own `plugins`. */
+/** The components that a run file may choose: bundled ones, those of `plugins`, and those of its own `plugins`. */
 export function loadRunFileComponents(
   source: RunFileSource,
   plugins: readonly string[] = [],
@@ -98,8 +101,8 @@ export function loadRunFileComponents(
 }
 
 /**
- * How many actors a run file wants on one machine, whatever else it says: what is left out of it may come by flags, which whoever starts
- * services does not see.
+ * The number of actors that a run file requests for one machine. Reads only this option, because others may come from
+ * flags that the operator of the services does not see.
  */
 export function actorsWantedBy(file: string | undefined): number {
   if (file === undefined) return new RolloutGroup().num_actors;
@@ -117,7 +120,7 @@ export function actorsWantedBy(file: string | undefined): number {
   );
 }
 
-/** How many samplers `ui-rl up` starts for a run file: one where its policy is sampled outside of the learner. */
+/** Number of samplers that `ui-rl up` starts for a run file: one if its policy is sampled outside of the learner. */
 export function samplersWantedBy(file: string | undefined): number {
   if (file === undefined) return 0;
   const { sampler } = parseYaml(file);
@@ -125,7 +128,7 @@ export function samplersWantedBy(file: string | undefined): number {
   return name === 'external' ? 1 : 0;
 }
 
-/** What `plugins` says, before anything is checked; what is no list of texts is refused when it is. */
+/** The value of `plugins` before validation, which later rejects anything but a list of texts. */
 function pluginsNamedBy(source: RunFileSource): string[] {
   const flag = splitFlags(source.flags ?? []).find(({ name }) => name === 'plugins');
   if (flag?.text !== undefined) {
@@ -170,7 +173,7 @@ function yamlOf(file: string): unknown {
 
 interface Completed {
   run: RunFile;
-  /** The flag, or the file, that gave an option. */
+  /** The flag or file that gave an option. */
   whereOf: (option: string) => string;
 }
 
@@ -200,7 +203,7 @@ function complete(given: GivenOptions, registry: ComponentRegistry, source: RunF
   return { run, whereOf: (option) => given.where(moved.get(option) ?? option) };
 }
 
-/** Options that stand where they stood in earlier versions are put where they stand now. */
+/** Moves options from the paths of earlier versions to their current ones. */
 function moveOldPlaces(given: GivenOptions, index: OptionIndex): void {
   for (const option of index.options) {
     for (const alias of option.info.aliases) {
@@ -210,14 +213,14 @@ function moveOldPlaces(given: GivenOptions, index: OptionIndex): void {
   for (const group of oldGroups(index)) given.dropEmpty(group);
 }
 
-/** Groups that old places of options lie in and that hold nothing else. */
+/** Groups that only contain former paths of options. */
 function oldGroups({ options, groups }: OptionIndex): string[] {
   const places = options.flatMap(({ info }) => info.aliases).filter((alias) => alias.includes('.'));
   const parents = [...new Set(places.map(parentOf))];
   return parents.filter((parent) => groups.every(({ path }) => path !== parent));
 }
 
-/** A batch given in episodes is one of groups; what does not fit is refused with the other conflicts. */
+/** Converts a batch size in episodes to groups; an invalid one is rejected with the other conflicts. */
 function groupsOfBatch(given: GivenOptions): void {
   const episodes = given.get('training.batch_size');
   const groupSize = given.get('rollout.group_size') ?? new RolloutGroup().group_size;
@@ -251,13 +254,13 @@ function saysLength(given: GivenOptions): boolean {
   return options.some((option) => (given.get(option) ?? null) !== null);
 }
 
-/** Throws a `SettingsError` with all options that exclude each other, or would do nothing. */
+/** Throws a `SettingsError` with all options that exclude each other, or would have no effect. */
 export function refuseConflicts(run: RunFile, registry: ComponentRegistry): void {
   const conflicts = conflictsOf(run, registry);
   if (conflicts.length > 0) throw new SettingsError(conflicts);
 }
 
-/** Paths are made absolute, since services start elsewhere. */
+/** Makes paths absolute, because services start in other folders. */
 function resolvePaths(
   run: RunFile,
   registry: ComponentRegistry,
@@ -285,7 +288,7 @@ function folderOf(source: RunFileSource): string {
   return dirname(resolve(workingDirOf(source), source.file!));
 }
 
-/** A folder as an absolute path. Names on the hub (`organisation/name[@revision]`) and of `UIRL_MODELS` stay. */
+/** Makes a folder absolute. Keeps names on the hub (`organisation/name[@revision]`) and in `UIRL_MODELS`. */
 function modelName(name: string, from: string): string {
   const path = resolve(from, name);
   return !existsSync(path) && isModelName(name) ? name : path;

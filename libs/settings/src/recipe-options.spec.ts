@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { parseRunFile, readRunFile, SettingsError, type RunFile } from './index';
 
-/** Options as projects that train such agents in Python write them. */
+/** Options in the spelling of Python projects that train such agents. */
 describe('options of other recipes', () => {
   const MINIMAL = { model: 'small', tasks: 'demo_training', max_steps: 5 };
   let registry: ComponentRegistry;
@@ -78,7 +78,7 @@ describe('options of other recipes', () => {
       num_actors: 4,
     };
     const FORM = { source_type: 'custom', custom_tasks: [{ description: ACTOR.task_prompt }] };
-    /** As its documentation has it. */
+    /** As in its documentation. */
     const WHOLE = {
       model: { name: 'Qwen/Qwen2-VL-2B-Instruct', use_lora: true, action_format: 'json' },
       environment: { ui_env_urls: ['http://ui-verifier-vm-1:8000', 'http://ui-verifier-vm-2:8000'] },

@@ -6,12 +6,12 @@ import {
   type ComponentRegistry,
 } from '@ui-rl/plugin-kit';
 
-/** A copy for logs and records: values under names that sound secret, and passwords within URLs, are hidden. */
+/** A copy for logs and records: hides values with names that suggest a secret, and passwords within URLs. */
 export function redact<T>(value: T): T {
   return withoutSecrets(value) as T;
 }
 
-/** The same of a run file; hidden is also what its options, or those of components, declare as secret. */
+/** Like `redact` for a run file; also hides options that the run file or components declare as secret. */
 export function redactRunFile<T>(run: T, registry: ComponentRegistry): T {
   const options = registry.all().flatMap(({ component }) => describeOptions(registry.optionsOf(component)));
   const declared = new Set(options.filter(({ secret }) => secret === true).map(({ name }) => name));

@@ -2,10 +2,13 @@ import { randomInt } from 'node:crypto';
 import { isRunId } from '@ui-rl/contracts';
 import { settingsError } from './errors';
 
-/** Letters and digits at the end of an id: runs that begin in one second have folders of their own. */
+/** Random characters at the end of an id, so that runs that start in the same second have separate folders. */
 const RANDOM_LENGTH = 3;
 
-/** `<name>-<yyyymmdd-hhmmss>-<random>`, the time in UTC. Throws `SettingsError` where the name cannot be part of a run id. */
+/**
+ * `<name>-<yyyymmdd-hhmmss>-<random>`, the time in UTC. Throws `SettingsError` if the name cannot be part of a run
+ * id.
+ */
 export function newRunId(name: string, now = new Date()): string {
   const stamp = now.toISOString().slice(0, 19).replaceAll('-', '').replaceAll(':', '').replace('T', '-');
   const random = randomInt(36 ** RANDOM_LENGTH)

@@ -138,7 +138,7 @@ describe('environment variables', () => {
     expect(read.size).toBeGreaterThan(20);
     const isExplained = (name: string) => environmentHelp().includes(`  ${name} `);
     const unexplained = [...read].filter((name) => !isExplained(name));
-    // Files of secrets that are explained are so all together.
+    // One explanation covers all variables for files of secrets.
     expect(unexplained.filter((name) => !isExplained(name.replace(/_FILE$/, '')))).toEqual([]);
     expect(environmentHelp()).toContain('<secret>_FILE');
   });

@@ -11,7 +11,7 @@ import { redactUrl } from './redact';
 export const LOG_LEVELS = ['error', 'warn', 'log', 'debug', 'verbose'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** How to reach NATS; the shape `BusService.connect` takes. */
+/** Connection to NATS, in the form of `BusService.connect`. */
 export interface NatsSettings {
   service: string;
   servers: string[];
@@ -22,54 +22,54 @@ export interface NatsSettings {
   /** See `NatsContext`. */
   inboxPrefix?: string;
   apiPrefix?: string;
-  /** The file that `NATS_CONTEXT` names. */
+  /** The file in `NATS_CONTEXT`. */
   contextFile?: string;
-  /** How many servers of a cluster keep each stream and bucket. */
+  /** Number of replicas of each stream and bucket in a cluster. */
   replicas?: number;
-  /** Bucket of S3 where what is large lies; absent = at the broker. */
+  /** S3 bucket for large data; undefined = stored at the broker. */
   blobs?: BlobsSettings;
   tls?: { caFile?: string; certFile?: string; keyFile?: string; rejectUnauthorized?: boolean };
 }
 
-/** Where the monitor stores; without a URL it brings PGlite, in `dataDir`. */
+/** The monitor's database; without a URL it runs PGlite in `dataDir`. */
 export type DatabaseSettings = { kind: 'postgres'; url: string } | { kind: 'pglite'; dataDir: string };
 
-/** Where the monitor's page is, and who may read it. */
+/** Address of the monitor's page, and access to it. */
 export interface MonitorSettings {
   host: string;
   port: number;
-  /** By which address others reach it. */
+  /** Address under which others reach it. */
   publicUrl?: string;
-  /** What readers from beyond this machine have to show; without it one is generated and kept in `tokenFile`. */
+  /** Access token for readers on other machines; generated and stored in `tokenFile` if undefined. */
   token?: string;
   tokenFile: string;
 }
 
-/** Where OpenAI's API is served, to whom, and how much of it. */
+/** Address, access and limits of an OpenAI-compatible endpoint. */
 export interface EndpointSettings {
   host: string;
   port: number;
-  /** One of these has to be shown; none: whoever reaches the address. */
+  /** Valid API keys; without keys, every client that reaches the address has access. */
   keys: string[];
-  /** Where a key is kept that is generated, since none is given and other machines reach the address. */
+  /** File for a generated key, if none is given and other machines can reach the address. */
   keyFile: string;
-  /** Keeps the secret that seals compacted conversations, once there is one. */
+  /** File for the secret that encrypts compacted conversations. */
   sealFile: string;
-  /** Requests that are answered at a time. */
+  /** Maximum number of concurrent requests. */
   maxRequests: number;
-  /** Of one request. */
+  /** Maximum size of a request. */
   maxBodyBytes: number;
 }
 
-/** Where environments are served to others, and which. */
+/** Settings of the endpoint that serves environments. */
 export interface EnvironmentEndpointSettings extends EndpointSettings {
-  /** Path of the run file whose tasks are served; absent: the demo tasks. */
+  /** Path of the run file whose tasks are served; undefined: the demo tasks. */
   runFile?: string;
-  /** OpenEnv's word for servers without `/reset`, `/step` and `/state`: `production`. */
+  /** OpenEnv's term for servers without `/reset`, `/step` and `/state`: `production`. */
   mode: 'simulation' | 'production';
 }
 
-/** What a service is told by its environment; the run itself is described by its run file. */
+/** Settings of a service from its environment; the run itself is described by its run file. */
 export interface ServiceSettings {
   service: string;
   nats: NatsSettings;
@@ -79,37 +79,37 @@ export interface ServiceSettings {
   models: ModelNames;
   /** Folder of all runs, absolute. */
   runsDir: string;
-  /** Folder of downloads and of what is made of them, absolute. */
+  /** Folder of downloads and data derived from them, absolute. */
   cacheDir: string;
-  /** Where adapters lie that servers outside of the project sample with, absolute. */
+  /** Folder of adapters for sampling servers outside of the project, absolute. */
   adaptersDir: string;
-  /** Keys of such servers, by address. */
+  /** API keys of such servers, by address. */
   samplerKeys: Readonly<Record<string, string>>;
-  /** The only run this process serves; absent = whichever there is. */
+  /** The only run that this process serves; undefined = any. */
   run?: string;
   monitor: MonitorSettings;
-  /** The policy, for whoever speaks OpenAI's API (learner); absent = nowhere. */
+  /** OpenAI-compatible endpoint of the policy (learner); undefined = disabled. */
   policyEndpoint?: EndpointSettings;
-  /** Sessions of outside agents (actor); absent = nowhere. */
+  /** Endpoint for sessions of outside agents (actor); undefined = disabled. */
   agentEndpoint?: EndpointSettings;
-  /** Environments for others (env); absent = nowhere. */
+  /** Endpoint that serves environments (env); undefined = disabled. */
   environmentEndpoint?: EnvironmentEndpointSettings;
-  /** Where supervisors ask whether it lives and is ready; absent = nowhere. */
+  /** Address of health checks; undefined = disabled. */
   health?: { host: string; port: number };
-  /** Where traces are sent to; absent = nowhere. */
+  /** Address that receives traces; undefined = disabled. */
   tracesUrl?: string;
   /** Chromium to use instead of the one that is found. */
   chromiumBin?: string;
-  /** Environment plugins an env service offers; empty = the one of the run file. */
+  /** Environments that an env service offers; empty = that of the run file. */
   environments: string[];
-  /** Further plugins, besides those of the run file. */
+  /** Additional plugins, besides those of the run file. */
   plugins: string[];
   logLevel: LogLevel;
 }
 
 /**
- * Reads the environment. This and `libs/settings` altogether are the only place that does. Throws `SettingsError`
- * naming every variable that is wrong. Variables: see `ENVIRONMENT_VARIABLES`.
+ * Reads the environment. Only this function and `libs/settings` as a whole do. Throws `SettingsError` with every
+ * invalid variable. Variables: see `ENVIRONMENT_VARIABLES`.
  */
 export function readServiceSettings(service: string, env: Environment = process.env): ServiceSettings {
   const reader = new EnvironmentReader(env);
@@ -146,7 +146,10 @@ export function readServiceSettings(service: string, env: Environment = process.
   return settings;
 }
 
-/** What variables say that a component has named; those that are not set are missing. Throws `SettingsError` where a secret's file cannot be read. */
+/**
+ * Values of the variables that a component declares; unset ones are missing. Throws `SettingsError` if a secret's
+ * file cannot be read.
+ */
 export function readVariables(
   names: readonly string[],
   env: Environment = process.env,
@@ -160,7 +163,7 @@ export function readVariables(
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
-/** Folders that the set-up fetches into: that of a clone, and where an installed package keeps things. */
+/** Folders to which the set-up downloads: that of a clone, and that of an installed package. */
 export function fetchFolders(env: Environment = process.env): string[] {
   const reader = new EnvironmentReader(env);
   return [reader.text('UIRL_CACHE_DIR') ?? join(projectRoot, '.cache'), readCacheDir(reader)];
@@ -204,7 +207,7 @@ function readReplicas(reader: EnvironmentReader): Pick<NatsSettings, 'replicas'>
   return { replicas: reader.integer('NATS_REPLICAS', 1, 1, 5) };
 }
 
-/** What `NATS_CONTEXT` names; else the broker of `ui-rl up`, which is there for whoever brings no credential of their own. */
+/** The context in `NATS_CONTEXT`; else that of `ui-rl up`, unless the user configures other credentials. */
 function contextOf(
   named: string | undefined,
   local: string | undefined,
@@ -214,7 +217,7 @@ function contextOf(
   return (local === undefined ? undefined : localContext(local, servers)) ?? {};
 }
 
-/** Who we are at a broker. */
+/** Credentials at a broker. */
 type Credential = Pick<
   NatsSettings,
   'credentialsFile' | 'user' | 'password' | 'token' | 'inboxPrefix' | 'apiPrefix'
@@ -253,7 +256,7 @@ function readTls(
   return wanted || asked ? { caFile, certFile, keyFile, rejectUnauthorized } : undefined;
 }
 
-/** DATABASE_URL, or the POSTGRES_* variables, of which POSTGRES_HOST decides. */
+/** DATABASE_URL, or the POSTGRES_* variables if POSTGRES_HOST is set. */
 function readDatabase(reader: EnvironmentReader, runsDir: string): DatabaseSettings {
   const url = reader.text('DATABASE_URL');
   if (url !== undefined) {
@@ -286,8 +289,8 @@ function readHealth(reader: EnvironmentReader): ServiceSettings['health'] {
 }
 
 /**
- * @param prefix of its variables: `POLICY` reads POLICY_PORT, without which there is none
- * @param file how the files of its secrets begin
+ * @param prefix of its variables: with `POLICY` it reads POLICY_PORT, without which it is disabled
+ * @param file prefix of the names of its secrets' files
  */
 function readEndpoint(reader: EnvironmentReader, prefix: string, file: string): EndpointSettings | undefined {
   if (reader.text(`${prefix}_PORT`) === undefined) return undefined;
@@ -303,7 +306,7 @@ function readEndpoint(reader: EnvironmentReader, prefix: string, file: string): 
   };
 }
 
-/** What callers of a server of this project have to show, one of them. */
+/** Valid API keys of a server of this project. */
 export function readServerKeys(reader: EnvironmentReader, variable: string): string[] {
   const keys = reader.list(variable);
   if (!keys.every((key) => /^[\x21-\x7e]{16,}$/.test(key))) {
@@ -323,7 +326,7 @@ function readEnvironmentEndpoint(
   return { ...endpoint, mode, ...(runFile === undefined ? {} : { runFile: resolve(runFile) }) };
 }
 
-/** As OpenTelemetry's specification says it of OTLP over HTTP. */
+/** In the form of OpenTelemetry's specification of OTLP over HTTP. */
 function readTracesUrl(reader: EnvironmentReader): string | undefined {
   const own = reader.text('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT');
   const base = reader.text('OTEL_EXPORTER_OTLP_ENDPOINT');
@@ -344,7 +347,7 @@ function readCacheDir(reader: EnvironmentReader): string {
   return resolve(inHome(reader.text('UIRL_CACHE_DIR') ?? home));
 }
 
-/** Keys by address: each is sent to its own server only, since anybody may name others. */
+/** Keys by address: each is sent only to its own server, because a run file may name any server. */
 export function readKeys(
   reader: EnvironmentReader,
   variable: 'UIRL_SAMPLER_KEYS' | 'UIRL_ENDPOINT_KEYS',

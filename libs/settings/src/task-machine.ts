@@ -2,7 +2,7 @@ import type { ComponentRegistry, TaskMachine, TaskUse } from '@ui-rl/plugin-kit'
 import type { RunFile } from './run-file';
 import { readVariables } from './service-settings';
 
-/** What this machine has to say to task sources: the values of the variables that they name. */
+/** Settings of this machine for task sources: the values of the variables that they declare. */
 export function taskMachine(components: ComponentRegistry, log?: TaskMachine['log']): TaskMachine {
   const named = components
     .all('task-source')
@@ -10,7 +10,7 @@ export function taskMachine(components: ComponentRegistry, log?: TaskMachine['lo
   return { log, variables: readVariables([...new Set(named)]) };
 }
 
-/** What of a run file decides what becomes of its tasks. */
+/** Run-file options that affect tasks. */
 export function taskUse({
   verifier,
   rollout,

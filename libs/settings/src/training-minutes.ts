@@ -1,17 +1,18 @@
 import type { RunFile } from './run-file';
 
-/** Of all minutes: what starting services, ending the last step and saving its checkpoint take. */
+/** Share of all minutes for starting services, completing the last step and saving its checkpoint. */
 const MARGIN = 0.05;
-/** Of all minutes, for a final evaluation where no baseline was measured. */
+/** Share of all minutes for a final evaluation if no baseline was measured. */
 const ASSUMED_EVALUATION = 0.15;
-/** Of all minutes, trained even where the baseline has taken the rest. */
+/** Minimum share of all minutes for training, even if the baseline took the rest. */
 const LEAST_TRAINING = 0.1;
 
 export type TimeLimits = Pick<RunFile['training'], 'max_minutes' | 'total_minutes'>;
 
 /**
- * Minutes that a training may take; `Infinity` without a limit. The final evaluation plays the same episodes as the baseline, so as much
- * time is kept for it as that took.
+ * Time limit of training in minutes; `Infinity` without a limit. The final evaluation plays the same episodes as the
+ * baseline, so the
+ * baseline's duration is reserved for it.
  *
  * @param minutesBefore from the announcement of the run to the start of its training
  */

@@ -1,4 +1,4 @@
-/** Options of related projects that people will try, and what to do instead. */
+/** Options of related projects that users may try, with the alternative. */
 export const UNSUPPORTED: Readonly<Record<string, string>> = {
   box_type: 'boxes are of the environment gbox: environment: {kind: {name: gbox, box_type: android}}',
   gbox_api_key:

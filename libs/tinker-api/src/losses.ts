@@ -1,21 +1,21 @@
 import { invalid, unsupported } from '@ui-rl/openai-api';
 import type { ComponentChoice, LossInput, LossModel } from '@ui-rl/plugin-kit';
 
-/** A loss of Tinker's as one of the engine. */
+/** The engine's equivalent of one of Tinker's losses. */
 interface KnownLoss {
-  /** What data have to bring, by Tinker's name and by the engine's. */
+  /** Required data, by Tinker's name and the engine's. */
   inputs: Readonly<Record<string, LossInput>>;
-  /** Options it knows. */
+  /** Supported options. */
   options: readonly string[];
   choice(options: Readonly<Record<string, number>>): ComponentChoice;
 }
 
 const RATIO = { logprobs: 'old_logprobs', advantages: 'advantages' } as const;
 const CLIPS = ['clip_low_threshold', 'clip_high_threshold'] as const;
-/** Bounds of the ratio itself, where a request gives none. */
+/** Default bounds of the ratio itself. */
 const USUAL = { clip_low_threshold: 0.8, clip_high_threshold: 1.2 };
 
-/** Of policies, as the engine has them; their sums over all tokens are what is differentiated, as in Tinker's API. */
+/** Losses of policies, as in the engine; their sums over all tokens are differentiated, as in Tinker's API. */
 const OF_POLICIES: Readonly<Record<string, KnownLoss>> = {
   cross_entropy: { inputs: {}, options: [], choice: () => ({ name: 'cross_entropy' }) },
   importance_sampling: { inputs: RATIO, options: [], choice: () => ({ name: 'importance_sampling' }) },
@@ -37,7 +37,7 @@ const OF_POLICIES: Readonly<Record<string, KnownLoss>> = {
   },
 };
 
-/** Squares of what is further apart are no float32: nothing finite is cut off by such a clip. */
+/** Squares of larger differences overflow float32, so this clip affects no finite value. */
 const NO_CLIP = Math.sqrt(3.4e38);
 
 const VALUE: KnownLoss = {
@@ -50,12 +50,12 @@ const VALUE: KnownLoss = {
   },
 };
 
-/** Of critics; `ppo` is what the official client can say of them. */
+/** Losses of critics; `ppo` is the name that the official client can send for them. */
 const OF_CRITICS: Readonly<Record<string, KnownLoss>> = { ppo_critic: VALUE, ppo: VALUE };
 
 const LOSSES = { policy: OF_POLICIES, critic: OF_CRITICS } as const;
 
-/** The engine says how far from 1 a ratio may be. */
+/** The engine's options are distances of a ratio from 1. */
 function distances(options: Readonly<Record<string, number>>): Record<string, number> {
   const { clip_low_threshold, clip_high_threshold } = { ...USUAL, ...options };
   return { clip_low: 1 - clip_low_threshold, clip_high: clip_high_threshold - 1 };
@@ -66,7 +66,7 @@ export interface ChosenLoss {
   inputs: KnownLoss['inputs'];
 }
 
-/** @throws ApiError that names a loss or an option that models of such a role do not know here */
+/** @throws ApiError that names a loss or an option that models of this role do not support here */
 export function chooseLoss(
   name: string,
   options: Readonly<Record<string, number | string>>,

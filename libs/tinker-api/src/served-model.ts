@@ -1,35 +1,35 @@
 import type { Family, ImageProcessor, Tokenizer } from '@ui-rl/models';
 import type { Engine } from '@ui-rl/plugin-kit';
 
-/** The model that is offered, and the engine that holds it. */
+/** The served model, and the engine that holds it. */
 export interface ServedModel {
-  /** As clients name it. */
+  /** Name in requests. */
   name: string;
-  /** What clients load its tokenizer by: a folder, or a name on the hub. */
+  /** Name with which clients load its tokenizer: a folder, or a name on the hub. */
   tokenizerId: string;
-  /** Started with this model and with nothing that is trained; it has `addModel`. */
+  /** Started with this model and without trained models; it implements `addModel`. */
   engine: Engine;
   tokenizer: Pick<Tokenizer, 'vocabSize' | 'incremental'>;
   family: Pick<Family, 'imageText'> & { shape: { imageTokenId: number } };
   imageProcessor: Pick<ImageProcessor, 'measure'>;
   /** Longest sequence, in tokens. */
   maxSequence: number;
-  /** Whether the engine promises the same results whatever it computes beside them. */
+  /** Whether the engine's results are independent of concurrent work. */
   deterministic: boolean;
 }
 
 export interface ServingLimits {
-  /** Models that are trained at a time. */
+  /** Maximum number of models trained at a time. */
   maxModels: number;
-  /** Weights that are held to sample from, at a time. */
+  /** Maximum number of weights held for sampling. */
   maxSamplers: number;
-  /** Requests in progress. */
+  /** Maximum number of requests in progress. */
   maxRequests: number;
-  /** A session nobody has been heard of for so long ends. */
+  /** Time in ms without a sign of life after which a session ends. */
   sessionTimeoutMs: number;
-  /** So long a request waits for those that were numbered before it. */
+  /** Time in ms that a request waits for those with smaller numbers. */
   gapMs: number;
-  /** So long `retrieve_future` waits before it asks to come again. */
+  /** Time in ms that `retrieve_future` waits before it asks the client to retry. */
   pollMs: number;
 }
 

@@ -22,7 +22,7 @@ export class Screenshot {
   @IsInstance(Uint8Array)
   png: Uint8Array;
 
-  /** sha256 of `png`, hex. */
+  /** Hex sha256 of `png`. */
   @IsSha256()
   sha256: string;
 
@@ -34,13 +34,16 @@ export class Screenshot {
   @IsPositive()
   height: number;
 
-  /** The screen as text, where the environment tells it: policies read it with the picture. Places in it are pixels of the screenshot. */
+  /**
+   * The screen as text, if the environment reports it: policies read it with the picture. Coordinates in it are
+   * pixels of the screenshot.
+   */
   @IsOptional()
   @IsString()
   @MaxLength(MAX_SCREEN_TEXT)
   text?: string;
 
-  /** Policies read the text alone; the picture is for people, and for those who judge. */
+  /** Policies read only the text; the picture is for people, and for judges. */
   @IsOptional()
   @IsBoolean()
   textOnly?: boolean;
@@ -61,7 +64,7 @@ export class EnvOpenRequest {
   @Count()
   seed: number;
 
-  /** The session ends by itself when nothing is asked of it for this long. */
+  /** The session ends after this time without a request. */
   @Count()
   @IsPositive()
   leaseMs: number;
@@ -84,12 +87,12 @@ export class EnvOpenReply {
   @Type(() => Screenshot)
   screenshot: Screenshot;
 
-  /** The state of the first frame; null where the environment has none. */
+  /** The state of the first frame; null if the environment has none. */
   @IsOptional()
   @IsObject()
   state?: Record<string, unknown> | null;
 
-  /** Whether `finish` is a step of it, too. */
+  /** Whether the environment handles `finish` as a step. */
   @IsOptional()
   @IsBoolean()
   takesFinish?: boolean;
@@ -99,7 +102,7 @@ export class EnvStepRequest {
   @IsId()
   sessionId: string;
 
-  /** A step that is requested again with the same id is answered from the last reply, not executed twice. */
+  /** A repeated request with the same id returns the last reply instead of executing the step again. */
   @IsRequestId()
   stepId: string;
 
@@ -118,16 +121,16 @@ export class EnvStepReply {
   @Type(() => Screenshot)
   screenshot: Screenshot;
 
-  /** `ok`, or what was wrong with the action (`outside_viewport`, `blocked_navigation`, …). */
+  /** `ok`, or the error of the action (`outside_viewport`, `blocked_navigation`, …). */
   @IsString()
   @IsNotEmpty()
   outcome: string;
 
-  /** The environment itself ended the episode. */
+  /** Whether the environment ended the episode. */
   @IsBoolean()
   done: boolean;
 
-  /** The state after the action; null or absent where the environment reports none but at the end. */
+  /** The state after the action; null or absent if the environment reports state only at the end. */
   @IsOptional()
   @IsObject()
   state?: Record<string, unknown> | null;
@@ -139,7 +142,7 @@ export class EnvCloseRequest {
 }
 
 export class EnvCloseReply {
-  /** The state verifiers judge; null where the environment has none. */
+  /** The state that verifiers judge; null if the environment has none. */
   @IsOptional()
   @IsObject()
   state: Record<string, unknown> | null;
@@ -150,7 +153,7 @@ export class EnvCloseReply {
   @Min(0)
   openMs?: number;
 
-  /** How long of that nothing was asked of it, in milliseconds. */
+  /** Part of that time without a request, in milliseconds. */
   @IsOptional()
   @IsNumber()
   @Min(0)

@@ -1,6 +1,6 @@
 /**
- * Request/reply messages, MessagePack on the wire since they carry pixels.
- * A reply is `{ok: true, value}` or `{ok: false, error: {code, message}}` (`Reply`).
+ * Request/reply messages, encoded as MessagePack because they carry pixels. A reply is `{ok: true, value}` or `{ok:
+ * false, error: {code, message}}` (`Reply`).
  */
 export * from './reply';
 export * from './environment';

@@ -19,13 +19,13 @@ import { Count, FiniteNumbers, MAX_GRAMMAR, TokenIds } from '../limits';
 import { PURPOSES, type Purpose } from '../names';
 import { PolicySpan } from '../trajectory';
 
-/** Of one prompt: a history of hundreds of turns. */
+/** Messages of one prompt: a history of hundreds of turns. */
 const MAX_MESSAGES = 1_024;
 const MAX_IMAGES = 256;
-/** Of one message, and tools of one prompt. */
+/** Calls of one message, and tools of one prompt. */
 const MAX_CALLS = 128;
 
-/** Text or image of a message; images name a blob of the request by its index. */
+/** Text or image of a message; images refer to the request's images by index. */
 export class ContentPart {
   @IsIn(['text', 'image'])
   type: 'text' | 'image';
@@ -40,7 +40,7 @@ export class ContentPart {
   image?: number;
 }
 
-/** A call that the assistant made, as chat templates know it. */
+/** A call that the assistant made, in the form that chat templates expect. */
 export interface ToolCall {
   type?: 'function';
   function: { name: string; arguments: Record<string, unknown> | string };
@@ -55,7 +55,7 @@ export class ChatMessage {
   @Type(() => ContentPart)
   content: ContentPart[];
 
-  /** Calls that the assistant made, besides what it said. */
+  /** Calls that the assistant made, in addition to its text. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(MAX_CALLS)
@@ -77,19 +77,22 @@ export class PolicyActRequest {
   @Type(() => ChatMessage)
   messages: ChatMessage[];
 
-  /** PNG bytes; or the sha256 (hex) of a PNG that came with an earlier request or lies among the blobs. */
+  /** PNG bytes; or the hex sha256 of a PNG from an earlier request or from the blobs. */
   @IsArray()
   @ArrayMaxSize(MAX_IMAGES)
   images: (Uint8Array | string)[];
 
-  /** Functions the policy may call, as chat templates know them: `{type: 'function', function: {name, description, parameters}}`. */
+  /**
+   * Functions that the policy may call, in the form that chat templates expect: `{type: 'function', function: {name,
+   * description, parameters}}`.
+   */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(MAX_CALLS)
   @IsObject({ each: true })
   tools?: object[];
 
-  /** The text of each token is wanted, too. */
+  /** Whether to return the text of each token, too. */
   @IsOptional()
   @IsBoolean()
   tokenTexts?: boolean;
@@ -111,7 +114,7 @@ export class PolicyActRequest {
   @Max(1)
   topP: number;
 
-  /** The likeliest tokens that are sampled from; 0 or nothing: all. */
+  /** top-k: samples from the k most likely tokens; 0 or absent: all. */
   @IsOptional()
   @Count()
   topK?: number;
@@ -125,12 +128,14 @@ export class PolicyActRequest {
   @MaxLength(MAX_GRAMMAR)
   grammar?: string;
 
-  /** What the sample is for; absent where it is none of the run's own: all get their share of the device. */
+  /**
+   * Purpose of the sample; absent for requests from outside of the run. Each purpose gets its share of the device.
+   */
   @IsOptional()
   @IsIn(PURPOSES)
   purpose?: Purpose;
 
-  /** Milliseconds, from when it was sent, after which nobody waits for the answer and sampling may end; absent: somebody always does. */
+  /** Time limit in milliseconds from the request, after which sampling may stop; absent: no limit. */
   @IsOptional()
   @IsNumber()
   @IsPositive()
@@ -141,7 +146,7 @@ export class PolicyActReply {
   @TokenIds()
   promptTokenIds: number[];
 
-  /** sha256 of the PNG of each image kept in the prompt. */
+  /** sha256 of the PNG of each image in the prompt. */
   @IsArray()
   @IsSha256(true)
   promptImages: string[];
@@ -155,7 +160,7 @@ export class PolicyActReply {
   @FiniteNumbers()
   logprobs: number[];
 
-  /** What distributions were cut to, see `encodeKeptTokens`. */
+  /** Kept tokens of cut distributions, see `encodeKeptTokens`. */
   @IsOptional()
   @IsString()
   keptTokens?: string;
@@ -163,7 +168,7 @@ export class PolicyActReply {
   @IsString()
   text: string;
 
-  /** What each token adds to the text; nothing where it is special, or a character is not complete yet. */
+  /** The text that each token adds; empty for special tokens, and while a character is incomplete. */
   @IsOptional()
   @IsArray()
   @IsString({ each: true })
@@ -172,15 +177,15 @@ export class PolicyActReply {
   @IsIn(['stop', 'length'])
   finishReason: 'stop' | 'length';
 
-  /** The policy that sampled; the first one where the weights changed meanwhile. */
+  /** Version of the policy that sampled; of the first one if the weights changed during sampling. */
   @Count()
   policyVersion: number;
 
-  /** Of its weights. */
+  /** Digest of its weights. */
   @IsString()
   adapterDigest: string;
 
-  /** Who sampled which tokens where the weights changed between them. */
+  /** Which policy sampled which tokens, if the weights changed in between. */
   @IsOptional()
   @IsArray()
   @ValidateNested({ each: true })
@@ -199,7 +204,7 @@ export class ImageSize {
   height: number;
 }
 
-/** Asks the learner of a run how it is doing, and what becomes of a screenshot before its model sees it. */
+/** Asks the learner of a run for its state, and for the size in which its model sees a screenshot. */
 export class PolicyInfoRequest {
   @IsRunId()
   runId: string;
@@ -215,18 +220,18 @@ export class PolicyInfoReply {
   @IsRunId()
   runId: string;
 
-  /** Batches trained. */
+  /** Number of trained batches. */
   @Count()
   step: number;
 
   @IsString()
   adapterDigest: string;
 
-  /** What the engine says of itself: rows active and waiting, generated tokens, times. */
+  /** The engine's details: active and waiting rows, generated tokens, times. */
   @IsObject()
   engine: Record<string, unknown>;
 
-  /** The screenshot asked about as the model sees it, after resizing. */
+  /** Size of the requested screenshot as the model sees it, after resizing. */
   @IsOptional()
   @ValidateNested()
   @Type(() => ImageSize)

@@ -18,7 +18,7 @@ import {
 import { IsRequestId, IsSha256, IsToken } from '../ids';
 import { Count, FiniteNumbers, MAX_GRAMMAR, TokenIds, TokenTexts } from '../limits';
 
-/** Weights that one sampler is to hold, and chunks of one prompt. */
+/** Weights of one sampler, and chunks of one prompt. */
 const MAX_WEIGHTS = 1_024;
 const MAX_CHUNKS = 8_192;
 /** Characters. */
@@ -34,22 +34,22 @@ export class FailedWeights {
   message: string;
 }
 
-/** What a sampler says of itself, again and again: that it lives, and which weights it has. */
+/** Periodic report of a sampler: its liveness and its weights. */
 export class SamplerReport {
-  /** Its process. */
+  /** Id of its process. */
   @IsToken()
   instance: string;
 
-  /** Name of its machine, for people. */
+  /** Name of its machine, for display. */
   @IsString()
   @IsNotEmpty()
   host: string;
 
-  /** Where its engine runs: `cpu`, `cuda` … */
+  /** Device of its engine: `cpu`, `cuda` … */
   @IsString()
   device: string;
 
-  /** Sequences that it samples at the same time. */
+  /** Number of sequences that it samples at the same time. */
   @Count()
   @IsPositive()
   rows: number;
@@ -60,26 +60,29 @@ export class SamplerReport {
   @IsSha256(true)
   holds: string[];
 
-  /** Weights that it was told to hold and could not load; it tries again. */
+  /** Weights that it was assigned and could not load; it retries. */
   @IsArray()
   @ArrayMaxSize(MAX_WEIGHTS)
   @ValidateNested({ each: true })
   @Type(() => FailedWeights)
   failed: FailedWeights[];
 
-  /** Log-probabilities of the learner's probes under the model without adapter; absent before they are known: then nothing is asked of it. */
+  /**
+   * Log-probabilities of the learner's probes under the model without adapter; absent until they are known: until
+   * then it receives no requests.
+   */
   @IsOptional()
   @FiniteNumbers()
   scores?: number[];
 }
 
-/** Weights that samplers are to hold. */
+/** Weights that samplers should load. */
 export class WantedWeights {
   /** sha256 of the trained weights. */
   @IsSha256()
   digest: string;
 
-  /** The model as it was loaded; others lie in the object store. */
+  /** Whether these are the weights as loaded; others are in the object store. */
   @IsBoolean()
   isBase: boolean;
 }
@@ -95,9 +98,9 @@ export class SampledModel {
   commit?: string;
 }
 
-/** What a sampler is told by the learner. */
+/** The learner's reply to a sampler. */
 export class SamplerOrders {
-  /** Of the learner's lease: its adapters lie under it in the object store. */
+  /** Epoch of the learner's lease, under which its adapters are stored in the object store. */
   @Count()
   epoch: number;
 
@@ -105,7 +108,7 @@ export class SamplerOrders {
   @Type(() => SampledModel)
   model: SampledModel;
 
-  /** Where the learner's engine runs. */
+  /** Device of the learner's engine. */
   @IsString()
   device: string;
 
@@ -115,12 +118,12 @@ export class SamplerOrders {
   @Type(() => WantedWeights)
   wanted: WantedWeights[];
 
-  /** Token ids of texts to score with the model without adapter; for those that have not. */
+  /** Token ids of texts to score with the model without adapter, for samplers that have not done so. */
   @IsOptional()
   @TokenTexts()
   probes?: number[][];
 
-  /** Why nothing is asked of this sampler: its model is another one than the learner's. */
+  /** Why this sampler receives no requests: its model differs from the learner's. */
   @IsOptional()
   @IsString()
   refused?: string;
@@ -131,30 +134,30 @@ export class PromptChunk {
   @IsIn(['text', 'image'])
   type: 'text' | 'image';
 
-  /** Of text. */
+  /** For text. */
   @IsOptional()
   @TokenIds()
   tokens?: number[];
 
-  /** Of the PNG of an image. */
+  /** For an image: of its PNG. */
   @IsOptional()
   @IsSha256()
   sha256?: string;
 
-  /** Tokens of the sequence that an image takes. */
+  /** Number of tokens that an image occupies in the sequence. */
   @IsOptional()
   @Count()
   places?: number;
 
-  /** A further part of an image whose places have text between them. */
+  /** Whether it is a further part of an image whose tokens have text in between. */
   @IsOptional()
   @IsBoolean()
   continues?: boolean;
 }
 
-/** One answer is asked of a sampler. */
+/** Requests one answer from a sampler. */
 export class SampleMessage {
-  /** Of this attempt. */
+  /** Id of this attempt. */
   @IsRequestId()
   id: string;
 
@@ -191,7 +194,7 @@ export class SampleMessage {
   @TokenIds()
   stop: number[];
 
-  /** May go on with other weights after some of its tokens. */
+  /** May continue with other weights after some of its tokens. */
   @IsBoolean()
   movable: boolean;
 
@@ -204,7 +207,7 @@ export class SampleMessage {
   class: 'training' | 'evaluation' | 'outside';
 }
 
-/** Tokens in a row that the same weights sampled. */
+/** Consecutive tokens sampled by the same weights. */
 export class SampledSpan {
   @Count()
   version: number;
@@ -223,7 +226,7 @@ export class SampleReply {
   @FiniteNumbers()
   logprobs: number[];
 
-  /** What distributions were cut to, see `encodeKeptTokens`. */
+  /** Kept tokens of cut distributions, see `encodeKeptTokens`. */
   @IsOptional()
   @IsString()
   keptTokens?: string;
@@ -231,7 +234,7 @@ export class SampleReply {
   @IsIn(['stop', 'length'])
   stopReason: 'stop' | 'length';
 
-  /** Of the weights that sampled; of the first ones where they changed meanwhile. */
+  /** Digest of the weights that sampled; of the first ones if they changed during sampling. */
   @IsSha256()
   digest: string;
 
@@ -242,13 +245,13 @@ export class SampleReply {
   spans?: SampledSpan[];
 }
 
-/** Nobody waits for an answer any more. */
+/** Cancels a request for an answer. */
 export class CancelSample {
   @IsRequestId()
   id: string;
 }
 
-/** What is movable and sampled with some weights goes on with others. */
+/** Continues movable samples of some weights with others. */
 export class MoveSamples {
   @IsSha256()
   from: string;
@@ -257,14 +260,14 @@ export class MoveSamples {
   to: string;
 }
 
-/** A sampler asks the learner for a screenshot. */
+/** A sampler's request to the learner for a screenshot. */
 export class PolicyImageRequest {
   @IsSha256()
   sha256: string;
 }
 
 export class PolicyImageReply {
-  /** Null where nobody has it any more. */
+  /** Null if it is no longer available. */
   @IsOptional()
   @IsInstance(Uint8Array)
   png: Uint8Array | null;

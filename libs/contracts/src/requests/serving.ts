@@ -1,7 +1,7 @@
 import { IsArray, IsBoolean, IsIn, IsNotEmpty, IsString } from 'class-validator';
 import { IsRunId, IsToken } from '../ids';
 
-/** Asks the hosts of a service who serves a run. */
+/** Asks the hosts of a service which of them serves a run. */
 export class ServingRequest {
   @IsString()
   @IsNotEmpty()
@@ -14,14 +14,14 @@ export class ServingReply {
   instance: string;
 }
 
-/** A host cannot serve the run, and says why. Service and run are those of the subject. */
+/** A host's report that it cannot serve the run, with the reason. The subject names service and run. */
 export class UnservedRequest {
   @IsString()
   @IsNotEmpty()
   reason: string;
 }
 
-/** Why a run that a host cannot serve goes on, or that it does not. */
+/** Why a run continues although a host cannot serve it, or that it fails. */
 export const UNSERVED_VERDICTS = ['served_before', 'served_elsewhere', 'failed'] as const;
 
 export class UnservedReply {
@@ -29,14 +29,14 @@ export class UnservedReply {
   verdict: (typeof UNSERVED_VERDICTS)[number];
 }
 
-/** Asks the monitors of a broker where they show a run. */
+/** Asks the monitors of a broker for the address of a run's page. */
 export class MonitorPageRequest {
   @IsRunId()
   runId: string;
 }
 
 export class MonitorPageReply {
-  /** Who answers: what `GET /api/monitor` says at an address that is right. */
+  /** Id of the monitor; `GET /api/monitor` at a correct address returns the same id. */
   @IsToken()
   instance: string;
 
@@ -44,16 +44,16 @@ export class MonitorPageReply {
   @IsString()
   host: string;
 
-  /** Only readers on its own machine reach it. */
+  /** Whether only readers on its own machine can reach it. */
   @IsBoolean()
   localOnly: boolean;
 
-  /** Addresses it may have, the likeliest to be right first: `http://127.0.0.1:8080`. */
+  /** Its possible addresses, the likeliest first: `http://127.0.0.1:8080`. */
   @IsArray()
   @IsString({ each: true })
   addresses: string[];
 
-  /** The run, behind the address. */
+  /** Path of the run's page. */
   @IsString()
   path: string;
 }

@@ -46,12 +46,12 @@ function toolCall({ callId, name, arguments: json }: FunctionCall): object {
   return { id: callId, type: 'function', function: { name, arguments: json } };
 }
 
-/** Of alternatives nothing is known. */
+/** Alternatives to the sampled token are not available. */
 export function tokenLogprob({ text, logprob }: AnswerToken): object {
   return { token: text, logprob, bytes: [...encoder.encode(text)], top_logprobs: [] };
 }
 
-/** What all chunks of a stream have in common. */
+/** Common fields of all chunks of a stream. */
 export interface ChunkHead {
   id: string;
   model: string;
@@ -71,7 +71,7 @@ export function firstChunk(head: ChunkHead, index: number, promptTokenIds: numbe
   return wanted.tokenIds ? { ...chunk, prompt_token_ids: promptTokenIds } : chunk;
 }
 
-/** A chunk with tokens as they come. */
+/** A chunk with new tokens. */
 export function tokenChunk(
   head: ChunkHead,
   index: number,
@@ -82,7 +82,10 @@ export function tokenChunk(
   return chunkOf(head, [deltaOf(index, { content }, tokens, wanted)]);
 }
 
-/** The chunk of an answer that comes as a whole: calls are looked for in it, or a text ends it, which its tokens hold and it does not. */
+/**
+ * The chunk of an answer that is sent as a whole: because it may contain calls, or because a stop text ends it, which
+ * its tokens contain and its text does not.
+ */
 export function wholeChunk(head: ChunkHead, index: number, answer: PolicyAnswer, wanted: Wanted): object {
   const { text, calls } = readAnswer(answer, wanted);
   const delta = {

@@ -22,19 +22,19 @@ import {
   templateTool,
 } from '../tools';
 
-/** A request to `/v1/chat/completions`, read. */
+/** A parsed request to `/v1/chat/completions`. */
 export interface ChatRequest {
   policy: Omit<PolicyRequest, 'signal' | 'attempt' | 'seed'> & { prompt: PolicyPrompt };
   seed: number | undefined;
   choices: number;
   logprobs: boolean;
-  /** Whether calls are looked for in answers. */
+  /** Whether to parse calls in answers. */
   calls: boolean;
-  /** Calls of one answer that are told; what further ones it has is left out. */
+  /** Maximum number of calls per answer; further ones are dropped. */
   mostCalls: number;
   stream: boolean;
   streamUsage: boolean;
-  /** Token ids of prompt and answers are wanted, too (vLLM's name). */
+  /** Whether to return token ids of prompt and answers (vLLM's name). */
   tokenIds: boolean;
 }
 
@@ -71,7 +71,7 @@ export async function readChatRequest(body: unknown): Promise<ChatRequest> {
   return request;
 }
 
-/** What may be given, since it changes nothing; and what may not, since it would have to change something. */
+/** Accepts fields that change nothing, and rejects those that would have to change something. */
 function refuseOthers(fields: Fields): void {
   fields.note('user', 'metadata', 'safety_identifier', 'prompt_cache_key');
   fields.only('store', false);
@@ -112,7 +112,7 @@ async function addMessage(builder: ConversationBuilder, value: unknown, path: st
   }
   const content = await readContent(builder, message.raw('content'), message.at('content'));
   const calls = role === 'assistant' ? readCallsOf(message) : undefined;
-  // The client's own reading of the content.
+  // The client's parsed form of the content.
   message.note('parsed');
   message.note('name', 'refusal', 'tool_call_id', 'annotations');
   message.only('audio');
@@ -150,7 +150,7 @@ async function readPart(builder: ConversationBuilder, value: unknown, path: stri
     throw unsupported(part.at('type'), `"${type}" is not supported; expected text or image_url`);
   const image = Fields.of(part.raw('image_url'), part.at('image_url'));
   const url = image.requiredText('url');
-  // Images are shown in the size that the model's own processor gives them.
+  // The model's own processor determines the size of images.
   image.note('detail');
   image.end();
   part.end();
@@ -160,7 +160,7 @@ async function readPart(builder: ConversationBuilder, value: unknown, path: stri
 function readCallsOf(message: Fields): ToolCall[] | undefined {
   return message.list('tool_calls', MAX_TOOLS)?.map((value, index) => {
     const call = Fields.of(value, `${message.at('tool_calls')}[${index}]`);
-    // Accumulators of streams keep the index.
+    // Clients that accumulate streams keep the index.
     call.note('id', 'type', 'index');
     const called = Fields.of(call.raw('function'), call.at('function'));
     call.end();

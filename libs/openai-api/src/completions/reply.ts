@@ -5,7 +5,7 @@ import type { CompletionRequest } from './request';
 
 type Wanted = Pick<CompletionRequest, 'logprobs' | 'tokenIds'>;
 
-/** What an answer and the chunks of a stream have in common. */
+/** Common fields of an answer and of a stream's chunks. */
 export interface CompletionHead {
   id: string;
   model: string;
@@ -17,7 +17,7 @@ export function newHead({ model, digest }: Pick<PolicyAnswer, 'model' | 'digest'
   return { id: newId('cmpl'), model, digest, created: now() };
 }
 
-/** The answer to `/v1/completions`; also a chunk of one that is streamed. */
+/** The answer to `/v1/completions`, or a chunk of a stream. */
 export function completion(head: CompletionHead, choices: object[], usage?: object): object {
   const { id, created, model, digest } = head;
   return {
@@ -31,7 +31,7 @@ export function completion(head: CompletionHead, choices: object[], usage?: obje
   };
 }
 
-/** Tokens of all prompts and answers. @param choices answers to each prompt, which follow one another */
+/** Tokens of all prompts and answers. @param choices number of answers to each prompt, which are consecutive */
 export function completionUsage(answers: readonly PolicyAnswer[], choices: number): object {
   const read = answers.filter((_, index) => index % choices === 0);
   const prompt_tokens = read.reduce((sum, { promptTokenIds }) => sum + promptTokenIds.length, 0);
@@ -50,8 +50,8 @@ export function choice(answer: PolicyAnswer, index: number, wanted: Wanted): obj
 }
 
 /**
- * @param part tokens, and what of the answer's text they bring: less than all of theirs where a text ends it
- * @param offset characters of the answer that came before
+ * @param part tokens and the text that they add: less than all of theirs if a stop text ends it
+ * @param offset number of preceding characters of the answer
  */
 export function partialChoice(
   { tokens, text }: Pick<PolicyAnswer, 'tokens' | 'text'>,

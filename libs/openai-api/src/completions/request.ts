@@ -8,12 +8,12 @@ const MAX_TOKEN = 2 ** 31 - 1;
 /** OpenAI's default. */
 const DEFAULT_TOKENS = 16;
 
-/** A request to `/v1/completions`, read. */
+/** A parsed request to `/v1/completions`. */
 export interface CompletionRequest {
   policy: Omit<PolicyRequest, 'signal' | 'attempt' | 'seed' | 'prompt'>;
   prompts: PolicyPrompt[];
   seed: number | undefined;
-  /** For each prompt. */
+  /** Number of answers per prompt. */
   choices: number;
   logprobs: boolean;
   stream: boolean;
@@ -48,7 +48,7 @@ export function readCompletionRequest(body: unknown): CompletionRequest {
   return request;
 }
 
-/** 0: of the sampled tokens. More would be alternatives, of which nothing is known. */
+/** 0: log-probabilities of the sampled tokens. More would require alternatives, which are not available. */
 function readLogprobs(fields: Fields): boolean {
   const count = fields.number('logprobs', { min: 0, max: 5, integer: true });
   if (count === undefined || count === 0) return count === 0;

@@ -8,19 +8,22 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK.test(host);
 }
 
-/** Who may ask. */
+/** Access rules of an endpoint. */
 export interface Access {
-  /** One of these has to be shown; none: whoever reaches the address. */
+  /** Valid API keys; without keys, every client that reaches the address has access. */
   keys: readonly string[];
-  /** Answers to loopback names alone, so that no site in a browser reaches it through a name of its own that means 127.0.0.1. */
+  /**
+   * Answers only to loopback names, so that a website cannot reach it through its own host name that resolves to
+   * 127.0.0.1 (DNS rebinding).
+   */
   loopbackOnly: boolean;
-  /** Which header has the key as it is; default: `Authorization: Bearer …`. */
+  /** Header that contains the plain key. Default: `Authorization: Bearer …`. */
   header?: string;
 }
 
 /**
- * Which of the keys was shown, by its place: `1`, `2` …; `none` where none is asked for.
- * @throws ApiError where a request may not be answered
+ * The index of the key in the request: `1`, `2` …; `none` if no key is required.
+ * @throws ApiError if the request is not allowed
  */
 export function checkAccess({ headers }: IncomingMessage, { keys, loopbackOnly, header }: Access): string {
   const host = (headers.host ?? '').replace(/:\d+$/, '');
@@ -47,8 +50,8 @@ function bearerOf({ authorization = '' }: IncomingHttpHeaders): string | undefin
 }
 
 /**
- * Any page in a browser of this machine may open a WebSocket here, or send a request that needs no permission. The browser says where the page
- * comes from: in `Origin`, or, with what a page embeds, links to or leads to by a form, in `Sec-Fetch-Site` alone.
+ * Any page in a browser of this machine may open a WebSocket here, or send a simple cross-origin request. The browser
+ * reports the page's origin in `Origin`, or, for embedded resources, links and forms, only in `Sec-Fetch-Site`.
  */
 function refuseForeignPages({ origin, ...headers }: IncomingHttpHeaders): void {
   const isForeign =
@@ -62,7 +65,7 @@ function hostOf(origin: string): string {
   return URL.canParse(origin) ? new URL(origin).hostname : '';
 }
 
-/** Takes as long wherever the first difference is. */
+/** Compares in constant time. */
 function isSame(found: string, expected: string): boolean {
   const digest = (text: string) => createHmac('sha256', 'compare').update(text).digest();
   return timingSafeEqual(digest(found), digest(expected));

@@ -3,7 +3,7 @@ import { toApiError } from '../errors';
 import { countRefusal } from './measures';
 import { sendJson, type HttpResponse } from './messages';
 
-/** Whatever fails is told in OpenAI's form. */
+/** Returns every error in OpenAI's form. */
 @Catch()
 export class ApiErrorFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {

@@ -30,7 +30,7 @@ export class ChatController {
   }
 }
 
-/** @param listenerOf told of each answer by its index */
+/** @param listenerOf creates the listener of each answer by index */
 function answersOf(
   { policy: asked, seed, choices }: ChatRequest,
   { policy, context }: Exchange,
@@ -60,7 +60,7 @@ async function stream(chat: ChatRequest, exchange: Exchange, events: EventStream
       seen[index] += 1;
     },
   });
-  // What may be a call, or a text that ends the answer, cannot be sent before it is known whether it is one.
+  // Text that may be a call or a stop text is withheld until that is decided.
   const isPlain = !chat.calls && chat.policy.stop.length === 0;
   try {
     const answers = await answersOf(chat, exchange, isPlain ? listenerOf : undefined);

@@ -22,7 +22,7 @@ const weather = {
   parameters: { type: 'object', properties: { place: { type: 'string' } } },
 };
 
-/** What stands in the place of a value that is too deep for `JSON.stringify`. */
+/** Placeholder for a value that is too deep for `JSON.stringify`. */
 const DEEP = 'in its place';
 const LEVELS = 20_000;
 
@@ -157,7 +157,9 @@ it.each([
   expect(await post('chat/completions', chat(answer))).toMatchObject({ status: 400, param });
 });
 
-/** As the Python client's `model_dump()` writes messages and items, of an answer and of a stream's end. */
+/**
+ * The form in which the Python client's `model_dump()` writes messages and items, of an answer and of a stream's end.
+ */
 const DUMPED_CALL = { arguments: '{"place":"Bern"}', name: 'get_weather', parsed_arguments: null };
 const DUMPED = {
   content: '',

@@ -64,7 +64,7 @@ async function stream(asked: CompletionRequest, exchange: Exchange, events: Even
       seen[index] = { tokens: before.tokens + 1, characters: before.characters + token.text.length };
     },
   });
-  // What may be a text that ends the answer cannot be sent before it is known whether it is one.
+  // Text that may be a stop text is withheld until that is decided.
   const isPlain = asked.policy.stop.length === 0;
   try {
     const answers = await answersOf(asked, exchange, isPlain ? listenerOf : undefined);

@@ -1,17 +1,17 @@
 import { ResponseStore } from '../responses/store';
 import type { ServedPolicy } from '../policy';
 
-/** Finds who answers a request. A class, so that it can be injected. */
+/** Finds the policy for a request. A class, so that it can be injected. */
 export abstract class PolicyDirectory {
   private readonly stores = new WeakMap<ServedPolicy, ResponseStore>();
 
   /**
-   * @param session of the address `…/sessions/<id>/v1`; undefined where there are no sessions
-   * @throws ApiError where there is none
+   * @param session from the address `…/sessions/<id>/v1`; undefined without sessions
+   * @throws ApiError if there is no such policy
    */
   abstract policyOf(session: string | undefined): ServedPolicy;
 
-  /** The responses of a policy that may be gone on from. */
+  /** The stored responses of a policy, which requests may continue. */
   storeOf(policy: ServedPolicy): ResponseStore {
     const store = this.stores.get(policy) ?? new ResponseStore();
     this.stores.set(policy, store);

@@ -5,15 +5,18 @@ const HEADERS = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-cache, no-transform',
   Connection: 'keep-alive',
-  // Proxies would hold events back.
+  // Otherwise proxies would buffer events.
   'X-Accel-Buffering': 'no',
 };
 
-/** Server-sent events of one answer. Nothing is sent before the first of them, so that a failure until then has a status of its own. */
+/**
+ * Server-sent events of one answer. Headers are sent with the first event, so that an earlier failure can set the
+ * status.
+ */
 export class EventStream {
   constructor(private readonly response: HttpResponse) {}
 
-  /** @param name of the event; none where the data says it */
+  /** @param name of the event; undefined if the data contains it */
   send(data: object, name?: string): void {
     this.write(`${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`);
   }
@@ -23,7 +26,7 @@ export class EventStream {
     this.response.end();
   }
 
-  /** Whether the failure could still be told. @throws the error where no event was sent yet */
+  /** Sends a failure as an event. @throws the error if no event was sent yet */
   fail(error: unknown, asEvent: (error: ApiError) => { data: object; name?: string }): void {
     if (!this.response.headersSent) throw error;
     const told = toApiError(error);

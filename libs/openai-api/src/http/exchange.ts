@@ -8,23 +8,23 @@ import { Limiter } from './limiter';
 import { RequestMeasure, type Route } from './measures';
 import type { ResponseStore } from '../responses/store';
 
-/** One request and who answers it. */
+/** One request with its policy. */
 export interface Exchange {
   policy: ServedPolicy;
-  /** Its responses. */
+  /** The policy's responses. */
   store: ResponseStore;
   context: Pick<PolicyRequest, 'signal' | 'attempt'>;
 }
 
-/** Where a request came from. */
+/** The origin of a request. */
 export interface Asking extends Pick<PolicyRequest, 'signal' | 'attempt'> {
   session: string | undefined;
   route: Route;
-  /** Which of the keys was shown. */
+  /** Index of the API key. */
   apiKey: string;
 }
 
-/** What is done with each request: the policy is found, the limit kept, and that the caller is gone is noticed. */
+/** Common handling of requests: finds the policy, enforces the limit, and detects disconnects. */
 @Injectable()
 export class Exchanges {
   constructor(
@@ -32,7 +32,7 @@ export class Exchanges {
     @Inject(Limiter) private readonly limiter: Limiter,
   ) {}
 
-  /** @throws ApiError 429 where too many are answered at the moment */
+  /** @throws ApiError 429 if too many requests are in progress */
   async run<T>(
     { session, route, apiKey, ...context }: Asking,
     work: (exchange: Exchange) => Promise<T>,
@@ -51,7 +51,7 @@ export class Exchanges {
     }
   }
 
-  /** @throws ApiError 429 where too many are answered at the moment */
+  /** @throws ApiError 429 if too many requests are in progress */
   async http<T>(
     route: Route,
     request: HttpRequest,
@@ -59,7 +59,7 @@ export class Exchanges {
     work: (exchange: Exchange) => Promise<T>,
   ): Promise<T> {
     const gone = new AbortController();
-    // Each of the answers that are wanted listens to it.
+    // Each of the requested answers listens to it.
     setMaxListeners(0, gone.signal);
     const close = (): void => gone.abort();
     response.on('close', close);
@@ -70,7 +70,7 @@ export class Exchanges {
       return await this.run({ session, route, apiKey, attempt, signal: gone.signal }, work);
     } finally {
       response.off('close', close);
-      // Where one of several answers failed, nobody gets the others.
+      // If one of several answers failed, the others are discarded.
       gone.abort();
     }
   }
@@ -82,7 +82,7 @@ export function sessionOf({ params }: HttpRequest): string | undefined {
 }
 
 /**
- * OpenAI's client sends a request again where it got no answer, and says so.
+ * OpenAI's client repeats a request without an answer, and marks it as a retry.
  * @param digest of its bytes
  */
 function attemptOf(headers: IncomingHttpHeaders, digest = ''): PolicyRequest['attempt'] {

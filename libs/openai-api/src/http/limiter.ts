@@ -1,6 +1,6 @@
 import { ApiError } from '../errors';
 
-/** How many requests are answered at a time; those beyond are to come again. */
+/** Limits the number of concurrent requests; further ones are rejected and may be retried. */
 export class Limiter {
   private running = 0;
 

@@ -43,7 +43,7 @@ async function post({ url }: Endpoint, { headers = {}, body = '' }: Sent, path =
   return { status: response.statusCode, body: JSON.parse(String(Buffer.concat(parts))) };
 }
 
-/** A connection that has sent something. */
+/** A connection that has sent a text. */
 async function raw({ url }: Endpoint, text = ''): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   sockets.push(socket);
@@ -87,7 +87,7 @@ it('reads no more bodies at a time than there is memory for', async () => {
   const slow = await raw(endpoint, head(['Content-Length: 90000']) + '{');
   const full = async (sent: Sent) => (await post(endpoint, sent)).status === 429;
   await eventually('the body of the slow caller is being read', () => full({ body: hello.padEnd(90_000) }));
-  // However short it is, it may become as long as any.
+  // However short it is, it may decompress to any length.
   expect(await full({ body: gzipSync(hello), headers: { 'content-encoding': 'gzip' } })).toBe(true);
   expect((await post(endpoint, { body: hello })).status).toBe(200);
   const socket = new WebSocket(`${endpoint.url.replace('http', 'ws')}/v1/responses`, {
@@ -160,7 +160,7 @@ it('writes no key and nothing of a request into the log', async () => {
   expect(JSON.stringify(lines)).not.toMatch(/my-own-words|a-wrong-key|a-key-for-tests/);
 });
 
-/** A PNG that says it has so many pixels, and has none. */
+/** A PNG header with this size, without pixels. */
 function hollow(width: number, height: number): string {
   const chunk = (type: string, data: Buffer) => {
     const body = Buffer.concat([Buffer.from(type), data]);

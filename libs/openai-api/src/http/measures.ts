@@ -13,8 +13,9 @@ const REQUEST = ['gen_ai_operation_name', 'http_route', 'gen_ai_request_model', 
 const SECONDS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 
 /**
- * Names of OpenTelemetry's semantic conventions for generative AI, as Prometheus writes them, where those have one; else those of vLLM behind
- * `uirl_endpoint_`. Labels have few values: keys go by their place, models that callers make up are `other`.
+ * Metric names of OpenTelemetry's semantic conventions for generative AI in Prometheus spelling, where they exist;
+ * else those of vLLM with the prefix
+ * `uirl_endpoint_`. Labels have few values: keys by index, unknown model names as `other`.
  */
 export const ENDPOINT_METRICS = {
   duration: {
@@ -88,7 +89,7 @@ function gauge({ name, meaning }: EndpointMetric): Gauge {
   return new Gauge({ name, help: meaning });
 }
 
-/** Where requests come in, and OpenTelemetry's name for what they ask for. */
+/** Routes, and OpenTelemetry's names of their operations. */
 export const ROUTES = {
   chat: { http_route: '/v1/chat/completions', gen_ai_operation_name: 'chat' },
   completions: { http_route: '/v1/completions', gen_ai_operation_name: 'text_completion' },
@@ -98,13 +99,13 @@ export const ROUTES = {
 
 export type Route = keyof typeof ROUTES;
 
-/** Models that have answered under names of their own. A run has one or two. */
+/** Models that have answered under their own names. A run has one or two. */
 const baseModels = new Set<string>();
 const MAX_MODELS = 16;
-/** Failures that were counted with their requests. */
+/** Failures that were already counted with their requests. */
 const counted = new WeakSet<object>();
 
-/** Counts a request that came to no policy. */
+/** Counts a request that reached no policy. */
 export function countRefusal(error: unknown): void {
   if (typeof error === 'object' && error !== null && counted.has(error)) return;
   refusals.inc({ error_type: errorTypeOf(error) });
@@ -114,7 +115,7 @@ export function countSocket(change: 1 | -1): void {
   sockets.inc(change);
 }
 
-/** What is measured of one request. */
+/** Measurements of one request. */
 export class RequestMeasure {
   private readonly since = performance.now();
   private model = 'other';
@@ -128,7 +129,7 @@ export class RequestMeasure {
     running.inc();
   }
 
-  /** The policy, measured. */
+  /** A policy that records measurements. */
   over(policy: ServedPolicy): ServedPolicy {
     return {
       computer: policy.computer,
@@ -164,7 +165,7 @@ export class RequestMeasure {
     try {
       const answer = await policy.answer(request, told);
       this.model = modelOf(request.model, true);
-      // A shorter prompt may be answered where a longer one was not.
+      // A retry with a shorter prompt may succeed after a longer one failed.
       this.failure = undefined;
       this.count(answer, first);
       return answer;
@@ -174,7 +175,7 @@ export class RequestMeasure {
     }
   }
 
-  /** When the answer began. */
+  /** Records the start of the answer. */
   private began(): number {
     if (!this.hasBegun) firstToken.observe(this.labels, secondsSince(this.since));
     this.hasBegun = true;
@@ -194,7 +195,7 @@ export class RequestMeasure {
   }
 }
 
-/** @param answered whether it has: a name that nobody answers to may be anything */
+/** @param answered whether the model has answered: an unknown name may be any text */
 function modelOf(name: string, answered = false): string {
   if (name === 'latest') return name;
   if (name.startsWith('uirl://')) return 'checkpoint';

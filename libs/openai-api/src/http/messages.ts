@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** What the body's parser and the router make of a request. */
+/** Properties that the body parser and the router add to a request. */
 export interface HttpRequest extends IncomingMessage {
   body?: unknown;
   params: Readonly<Record<string, string | string[] | undefined>>;
-  /** Of the body's bytes. */
+  /** Digest of the body's bytes. */
   digest?: string;
-  /** Which of the keys was shown. */
+  /** Index of the API key. */
   apiKey?: string;
 }
 

@@ -9,14 +9,14 @@ import { sessionOf } from './exchange';
 export class ModelsController {
   constructor(@Inject(PolicyDirectory) private readonly directory: PolicyDirectory) {}
 
-  /** The base model, `latest`, and the checkpoint that is the latest. Others of the run can be named, too. */
+  /** Lists the base model, `latest`, and the latest checkpoint. Requests may name others of the run, too. */
   @Get()
   async list(@Req() request: HttpRequest): Promise<object> {
     const models = await this.directory.policyOf(sessionOf(request)).models();
     return { object: 'list', data: models.map(modelOf) };
   }
 
-  /** Names with slashes come encoded (`uirl:%2F%2F…`), or as they are. */
+  /** Names with slashes arrive encoded (`uirl:%2F%2F…`) or plain. */
   @Get('*name')
   async one(@Req() request: HttpRequest, @Param('name') name: string | string[]): Promise<object> {
     const wanted = Array.isArray(name) ? name.join('/') : name;

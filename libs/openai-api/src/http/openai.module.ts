@@ -8,7 +8,7 @@ import { Limiter } from './limiter';
 import { ModelsController } from './models.controller';
 import { ResponsesController } from './responses.controller';
 
-/** OpenAI's API over policies. */
+/** OpenAI's API for policies. */
 @Module({})
 export class OpenAiModule {
   static of(directory: PolicyDirectory, limiter: Limiter, seal: Seal): DynamicModule {

@@ -17,24 +17,24 @@ export interface SocketParts {
   exchanges: Exchanges;
   seal: Seal;
   budget: BodyBudget;
-  /** After which a connection takes no further request. */
+  /** Time in ms after which a connection accepts no further requests. */
   lifeMs: number;
 }
 
-/** Requests that one connection may send ahead: they are answered one after the other. */
+/** Number of pipelined requests per connection; they are answered one after the other. */
 const MAX_AHEAD = 16;
-/** How often a connection has to show that it is still there. */
+/** Interval of keep-alive pings. */
 const ALIVE_MS = 30_000;
-/** Fields that say how an answer comes over HTTP. */
+/** Fields that only apply to HTTP. */
 const OF_HTTP = ['stream', 'stream_options', 'background'];
 
-/** The end of a connection, as RFC 6455 numbers it. */
+/** Close code of RFC 6455 (policy violation). */
 const TOO_OLD = 1008;
 
-/** `/v1/responses` over one WebSocket: requests one after the other, each answered by the events of a stream. */
+/** `/v1/responses` over one WebSocket: sequential requests, each answered by the events of a stream. */
 export class ResponseSocket {
   private readonly gone = new AbortController();
-  /** The newest response, which the next request may go on from though nothing is stored. */
+  /** The newest response, which the next request may continue even if it is not stored. */
   private newest: { id: string; response: StoredResponse } | undefined;
   private turns: Promise<void> = Promise.resolve();
   private ahead = 0;
@@ -47,7 +47,7 @@ export class ResponseSocket {
     private readonly parts: SocketParts,
   ) {}
 
-  /** Answers what comes over a WebSocket until it closes. */
+  /** Answers the messages of a WebSocket until it closes. */
   static serve(socket: WebSocket, caller: Pick<Asking, 'session' | 'apiKey'>, parts: SocketParts): void {
     new ResponseSocket(socket, caller, parts).listen();
   }
@@ -60,7 +60,7 @@ export class ResponseSocket {
     answerPings(socket);
     socket.on('message', (data, isBinary) => this.receive(data, isBinary));
     socket.on('pong', () => (this.isAlive = true));
-    // What breaks the protocol: the library closes the connection with the code that says so.
+    // The library closes the connection with the matching code after a protocol violation.
     socket.on('error', () => undefined);
     socket.on('close', () => {
       clearTimeout(old);
@@ -71,7 +71,7 @@ export class ResponseSocket {
   }
 
   private receive(data: RawData, isBinary: boolean): void {
-    // Of Buffers, as `binaryType` is: what came in several frames is one of them.
+    // `binaryType` is `nodebuffer`, which merges fragmented messages.
     const message = data as Buffer;
     try {
       const release = this.admit(message);
@@ -88,7 +88,7 @@ export class ResponseSocket {
     if (this.isOld) this.refuseFurther();
   }
 
-  /** Takes a message in, and gives what says that it is answered. @throws ApiError 429 */
+  /** Admits a message and returns a function that marks it as answered. @throws ApiError 429 */
   private admit({ byteLength }: Buffer): () => void {
     if (this.ahead >= MAX_AHEAD)
       throw new ApiError(429, `${MAX_AHEAD} requests are waiting already`, 'rate_limit_exceeded');
@@ -112,7 +112,7 @@ export class ResponseSocket {
   private async answer(body: Record<string, unknown>): Promise<void> {
     const { newest, gone, caller } = this;
     const isContinued = newest !== undefined && newest.id === body.previous_response_id;
-    // Whatever becomes of the request: a response that was gone on from is not the newest any more, and after a failure nobody's.
+    // Whatever the result: a response that was continued is no longer the newest, and after a failure there is none.
     if (isContinued) this.newest = undefined;
     const connection = {
       previous: isContinued ? newest.response : undefined,
@@ -122,7 +122,7 @@ export class ResponseSocket {
     const asking = {
       ...caller,
       route: 'responses' as const,
-      // Nobody says over a WebSocket that a request comes again.
+      // A WebSocket has no header that marks a retry.
       attempt: { key: randomUUID(), again: false },
       signal: gone.signal,
     };
@@ -165,7 +165,7 @@ export class ResponseSocket {
   }
 }
 
-/** The request of a message. @throws ApiError where it is none */
+/** Parses a message. @throws ApiError if it is not a request */
 function readMessage(text: string | undefined): Record<string, unknown> {
   const message = parsed(text);
   if (!isObject(message))

@@ -26,7 +26,7 @@ export class ResponsesController {
     });
   }
 
-  /** A shorter conversation to go on from: what the user said, and the policy's own summary of the rest. */
+  /** Returns a shorter conversation to continue: the user's messages, and the policy's summary of the rest. */
   @Post('compact')
   compact(@Req() request: HttpRequest, @Res() response: HttpResponse): Promise<void> {
     return this.exchanges.http('compact', request, response, async (exchange) => {
@@ -34,7 +34,7 @@ export class ResponsesController {
     });
   }
 
-  /** One of the newest responses, which are kept in memory. */
+  /** Returns one of the recent responses, which are kept in memory. */
   @Get(':id')
   find(@Req() request: HttpRequest, @Param('id') id: string): object {
     return this.stored(request).get(id)?.resource ?? notFound(id);

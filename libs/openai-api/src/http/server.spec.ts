@@ -250,7 +250,7 @@ describe('/v1/responses', () => {
       tools,
     });
     expect(second.output[0].type).toBe('message');
-    // The same conversation, told by the caller item by item.
+    // The same conversation, with the history sent item by item.
     await client.responses.create({ model: 'latest', input: [...look(), call, ...next], tools });
     const [, went, told] = speaker.asked.map(({ prompt }) => prompt);
     expect(went).toEqual(told);

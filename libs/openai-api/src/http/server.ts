@@ -14,44 +14,44 @@ import { Limiter } from './limiter';
 import { OpenAiModule } from './openai.module';
 import { ResponseSockets } from './sockets';
 
-/** Where an endpoint listens, who may ask, and how much. */
+/** Address, access and limits of an endpoint. */
 export interface EndpointSettings {
-  /** Anything but a loopback address lets other machines in. */
+  /** Any address beyond loopback admits other machines. */
   host: string;
-  /** 0 takes a free one. */
+  /** 0 takes any free port. */
   port: number;
-  /** One of these has to be shown; none: whoever reaches the address. */
+  /** Valid API keys; without keys, every client that reaches the address has access. */
   keys: readonly string[];
-  /** Requests that are answered at a time. */
+  /** Maximum number of concurrent requests. */
   maxRequests: number;
-  /** Of one request: its images are most of it. */
+  /** Maximum size of a request, most of which is images. */
   maxBodyBytes: number;
 }
 
-/** WebSockets are to be opened anew after an hour: openresponses.org, "WebSocket Reconnects". */
+/** Clients must reopen WebSockets after an hour: openresponses.org, "WebSocket Reconnects". */
 const SOCKET_LIFE_MS = 60 * 60_000;
 const UNREAD_MS = 60_000;
-/** Connections that are open at a time, most of them idle: beyond it new ones are closed at once. */
+/** Maximum number of open connections, most of them idle; beyond it, new ones are closed immediately. */
 const CONNECTIONS_PER_REQUEST = 16;
 
 export interface EndpointOptions extends EndpointSettings {
   directory: PolicyDirectory;
-  /** Seals what compaction gives to callers. Asked for when one compacts: the same one opens what it sealed, also after a restart. */
+  /** Secret that encrypts compacted conversations. Requested on first use; must be the same after a restart. */
   secret: () => string;
-  /** How long a WebSocket takes requests; default: an hour. */
+  /** Lifetime of a WebSocket. Default: an hour. */
   socketLifeMs?: number;
-  /** How long a whole answer waits for a caller who does not read it; default: a minute. */
+  /** Time limit for a caller to read a complete answer. Default: a minute. */
   unreadMs?: number;
-  /** Where the API has its place below the address: `sessions/:session`. Default: at its root. */
+  /** Path prefix of the API: `sessions/:session`. Default: none. */
   path?: string;
-  /** Further controllers. */
+  /** Additional controllers. */
   besides?: DynamicModule;
 }
 
 export interface Endpoint {
   /** `http://127.0.0.1:40123`. */
   url: string;
-  /** Requests that are answered now. */
+  /** Number of requests in progress. */
   readonly active: number;
   close(): Promise<void>;
 }
@@ -59,7 +59,7 @@ export interface Endpoint {
 @Module({})
 class EndpointRoot {}
 
-/** Serves OpenAI's API. @throws the system's error where the port is taken */
+/** Serves OpenAI's API. @throws the system's error if the port is taken */
 export async function openEndpoint(options: EndpointOptions): Promise<Endpoint> {
   const { directory, path, besides, host, port, keys, maxRequests, maxBodyBytes } = options;
   const { secret, socketLifeMs: lifeMs = SOCKET_LIFE_MS, unreadMs = UNREAD_MS } = options;
@@ -110,7 +110,7 @@ export async function openEndpoint(options: EndpointOptions): Promise<Endpoint> 
   };
 }
 
-/** Cuts off a caller who does not read an answer that is whole: it stays in memory until then. */
+/** Disconnects a caller that does not read a complete answer, which stays in memory until then. */
 function dropUnread(response: HttpResponse, unreadMs: number): void {
   const timer = setTimeout(() => response.destroy(), unreadMs);
   response.once('close', () => clearTimeout(timer));

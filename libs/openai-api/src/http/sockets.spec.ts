@@ -38,7 +38,7 @@ beforeEach(() => {
   speaker.pause = Promise.resolve();
 });
 
-/** A caller of a WebSocket, who hears one event after the other. */
+/** A WebSocket client that receives one event after the other. */
 class Caller {
   private readonly heard: Event[] = [];
   private at = 0;
@@ -89,7 +89,7 @@ class Caller {
     return (await this.turn()).at(-1)!;
   }
 
-  /** The code with which the connection ends. */
+  /** The close code of the connection. */
   async closed(): Promise<number> {
     await until(() => this.code !== undefined);
     return this.code!;
@@ -266,7 +266,7 @@ describe('what is refused', () => {
     expect(events.at(-1)?.response).toMatchObject({ status: 'failed', error: { code: 'no_run' } });
   });
 
-  /** Status and body of a request to upgrade that is refused. */
+  /** Status and body of a rejected upgrade request. */
   async function refusal(url: string, headers: Record<string, string>) {
     const socket = new WebSocket(url, { headers });
     const [, response] = await once(socket, 'unexpected-response');

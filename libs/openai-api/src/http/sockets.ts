@@ -9,17 +9,17 @@ import { ResponseSocket, type SocketParts } from './response-socket';
 
 export interface SocketSettings {
   access: Access;
-  /** Where the API has its place below the address: `sessions/:session`. Default: at its root. */
+  /** Path prefix of the API: `sessions/:session`. Default: none. */
   path?: string;
-  /** Of one message. */
+  /** Maximum message size. */
   maxMessageBytes: number;
-  /** Open at a time. */
+  /** Maximum number of open sockets. */
   maxSockets: number;
 }
 
-/** The server ends, as RFC 6455 numbers it. */
+/** Close code of RFC 6455 for a server shutdown. */
 const GOING_AWAY = 1001;
-/** For callers to answer that. */
+/** Time for clients to answer it. */
 const GOODBYE_MS = 500;
 
 /** WebSockets at the addresses of `/v1/responses`. */
@@ -43,7 +43,7 @@ export class ResponseSockets {
 
   attach(http: Server): void {
     http.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      // Before anybody else listens: a caller may be gone at any time.
+      // Registered first, because a client may disconnect at any time.
       socket.on('error', () => socket.destroy());
       try {
         this.upgrade(request, socket, head);
@@ -54,7 +54,7 @@ export class ResponseSockets {
     });
   }
 
-  /** Tells all callers that the server ends, and cuts off those that do not go. */
+  /** Notifies all clients of the shutdown, and disconnects those that stay. */
   async close(): Promise<void> {
     const { clients } = this.server;
     for (const client of clients) client.close(GOING_AWAY, 'the server ends');
@@ -68,7 +68,7 @@ export class ResponseSockets {
     const { access, maxSockets } = this.settings;
     const apiKey = checkAccess(request, access);
     const session = this.sessionIn(request);
-    // A session that is over, or no run, is said at once.
+    // Rejects a session that is over, or a missing run, before the upgrade.
     this.parts.directory.policyOf(session);
     if (this.server.clients.size >= maxSockets) {
       throw new ApiError(429, `${maxSockets} WebSockets are open, no more at a time`, 'rate_limit_exceeded');
@@ -93,7 +93,7 @@ export class ResponseSockets {
   }
 }
 
-/** Answers a request to upgrade as HTTP does, in OpenAI's form. */
+/** Answers an upgrade request with an HTTP error in OpenAI's form. */
 function refuse(socket: Duplex, { status, body }: ApiError): void {
   const text = JSON.stringify(body);
   const head = [

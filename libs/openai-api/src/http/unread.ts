@@ -1,14 +1,20 @@
 import { WebSocket } from 'ws';
 
-/** Bytes that may wait for a peer to read them. One that leaves more unread is cut off: what it is owed would fill the service's memory. */
+/**
+ * Maximum number of unread bytes per peer. A peer that exceeds it is disconnected, because its backlog would fill the
+ * service's memory.
+ */
 export const MAX_UNREAD_BYTES = 16 * 2 ** 20;
 
-/** Sends a text to a peer that reads, and cuts off one that does not. Nothing where the socket is closed. */
+/** Sends a text to a peer, and disconnects one that does not read. Does nothing if the socket is closed. */
 export function sendText(socket: WebSocket, text: string): void {
   if (isReading(socket)) socket.send(text);
 }
 
-/** Answers pings of a peer that reads. For servers with `autoPong: false`, which would answer any number of them unread. */
+/**
+ * Answers pings of a peer that reads. For servers with `autoPong: false`; automatic pongs to a peer that does not
+ * read would accumulate.
+ */
 export function answerPings(socket: WebSocket): void {
   socket.on('ping', (data: Buffer) => {
     if (isReading(socket)) socket.pong(data);

@@ -9,15 +9,16 @@ import { historyOf } from './request';
 import { usageOf } from './resource';
 import type { Responding } from './respond';
 
-/** A summary is not longer. */
+/** Limit on the summary's length. */
 const MAX_SUMMARY_TOKENS = 1_024;
 
 const ASK =
   'Sum up the conversation so far, to go on from: what is asked for, what was done and found out, what is left to do.';
 
 /**
- * A shorter conversation to go on from: messages of user and system as they are, and one item with what the policy itself says of all the
- * rest. The summary is sampled like any other answer.
+ * Returns a shorter conversation to continue: the messages of user and system unchanged, and one item with the
+ * policy's own summary of the
+ * rest, sampled like any other answer.
  *
  * @throws ApiError that names the field
  */
@@ -57,14 +58,14 @@ export async function compact(body: unknown, responding: Responding): Promise<ob
   };
 }
 
-/** The conversation, and the wish for its summary. */
+/** The conversation, followed by the request for its summary. */
 function asking(conversation: Conversation, instructions: string | undefined): Conversation {
   const ask: ChatMessage = { role: 'user', content: [textPart(ASK)] };
   const asked = { ...conversation, messages: [...conversation.messages, ask] };
   return instructions === undefined ? asked : withSystem(asked, instructions);
 }
 
-/** What the user wrote, and the system. A message of nothing but a picture is a screen that has passed. */
+/** The user's texts, and the system messages. A message with only a picture is an outdated screen. */
 function isKept({ role, content }: ChatMessage): boolean {
   return role === 'system' || (role === 'user' && content.some(({ type }) => type === 'text'));
 }

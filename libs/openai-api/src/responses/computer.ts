@@ -3,7 +3,7 @@ import type { ImageSize } from '@ui-rl/contracts';
 import { invalid } from '../errors';
 import { Fields, isObject } from '../fields';
 
-/** Pixels a notch of the mouse wheel scrolls. */
+/** Pixels per notch of the mouse wheel. */
 const NOTCH = 100;
 const MAX_ACTIONS = 64;
 /** OpenAI's name of a button → our action. */
@@ -14,7 +14,8 @@ const CLICKS = new Map([
 ] as const) as ReadonlyMap<string, 'click' | 'right_click' | 'middle_click'>;
 
 /**
- * An action in OpenAI's vocabulary, as one of its actions or several; undefined where that has no word for it (`button`, `long_press`,
+ * Converts an action to OpenAI's vocabulary, as one or several actions; undefined if it has no equivalent (`button`,
+ * `long_press`,
  * `finish`).
  */
 export function toOpenAi(action: Action, screen: ImageSize): object[] | undefined {
@@ -65,9 +66,9 @@ function drag(from: Point, to: Point): object {
 }
 
 /**
- * Actions of a `computer_call` in our vocabulary. `screenshot` asks for nothing that is done, and is left out.
+ * Converts the actions of a `computer_call` to our vocabulary. Drops `screenshot`, which performs nothing.
  *
- * @throws ApiError that names what cannot be read
+ * @throws ApiError that names the unreadable part
  */
 export function fromOpenAi(call: Fields): Action[] {
   const listed = call.list('actions', MAX_ACTIONS);

@@ -8,7 +8,7 @@ import type { ResponseRequest } from './request';
 
 export type ResponseEvent = { type: string; sequence_number: number } & Record<string, unknown>;
 
-/** The events of a response that is streamed, in OpenAI's order. */
+/** The events of a streamed response, in OpenAI's order. */
 export class ResponseEvents {
   private next = 0;
   /** The message whose text is being streamed. */
@@ -26,7 +26,7 @@ export class ResponseEvents {
     this.emit('response.in_progress', { response });
   }
 
-  /** A token of an answer that is a message, whatever it says. */
+  /** Adds a token of a plain message. */
   token(token: AnswerToken): void {
     const message = this.message ?? this.beginMessage();
     message.text += token.text;
@@ -36,7 +36,9 @@ export class ResponseEvents {
     this.emit('response.output_text.delta', { ...this.textPlace(message.id), delta: token.text, logprobs });
   }
 
-  /** @param output as the answer was read; where its tokens were streamed, the message alone, which gets the id that it has there */
+  /**
+   * @param output the parsed answer; if its tokens were streamed, only the message, which gets the id from the stream
+   */
   end(answer: PolicyAnswer, output: OutputItem[]): { resource: object; items: OutputItem[] } {
     const items = output.map((item, index) => this.endItem(item, index));
     const response = resourceOf(this.head, this.request, { answer, output: items });
@@ -44,7 +46,7 @@ export class ResponseEvents {
     return { resource: response, items };
   }
 
-  /** The response cannot be ended. */
+  /** Ends the response with an error. */
   fail(error: ApiError): void {
     this.send(errorEvent(error, this.next));
     this.next += 1;
@@ -101,7 +103,7 @@ export class ResponseEvents {
   }
 }
 
-/** A failure: in the form of streams over HTTP, with the status that a WebSocket has no other place for. */
+/** A failure in the form of HTTP streams, with the status, for which a WebSocket has no other field. */
 export function errorEvent(error: ApiError, sequence_number = 0): ResponseEvent {
   const { status, type, message, param } = error;
   const code = error.code ?? type;

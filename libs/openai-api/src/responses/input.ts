@@ -13,18 +13,18 @@ export interface InputContext {
   store: ResponseStore;
   policy: Pick<ServedPolicy, 'computer'>;
   seal: Seal;
-  /** What the input goes on from. */
+  /** The history that the input continues. */
   begun: History | undefined;
   tools: object[];
 }
 
-/** What items are added to. */
+/** The state of parsing items. */
 interface Reading extends InputContext {
   /** Ids of the calls so far. */
   calls: Set<string>;
 }
 
-/** The conversation that the items of a request are, behind the one it goes on from. */
+/** Converts the items of a request to a conversation, appended to the history that it continues. */
 export async function readInput(input: unknown, context: InputContext): Promise<History> {
   const builder = new ConversationBuilder(context.tools, context.begun?.conversation);
   const reading = { ...context, calls: new Set(context.begun?.calls) };
@@ -70,7 +70,7 @@ async function addItem(builder: ConversationBuilder, item: Fields, context: Read
   item.end();
 }
 
-/** An output belongs to a call that stands before it. */
+/** An output must follow its call. */
 function ofCall(item: Fields, { calls }: Reading): void {
   const id = item.requiredText('call_id');
   if (calls.has(id)) return;
@@ -81,7 +81,7 @@ function ofCall(item: Fields, { calls }: Reading): void {
   );
 }
 
-/** What compaction made of an earlier part of the conversation, in the policy's own words. */
+/** Adds the policy's summary of an earlier part of the conversation, from compaction. */
 function addSummary(builder: ConversationBuilder, item: Fields, { seal, calls }: Reading): void {
   item.note('created_by');
   const opened = seal.open(item.requiredText('encrypted_content'));
@@ -100,7 +100,7 @@ async function addMessage(builder: ConversationBuilder, item: Fields): Promise<v
   const role = ROLES.get(item.requiredText('role'));
   if (role === undefined || role === 'tool')
     throw invalid(item.at('role'), 'expected user, assistant, system or developer');
-  // Models that tell comments from final answers know it from their own chat template.
+  // Chat templates express the difference between comments and final answers themselves.
   item.note('phase');
   const content = item.raw('content');
   if (content === undefined) throw item.missing('content');
@@ -149,7 +149,7 @@ function closed(part: Fields, read: ContentPart): ContentPart {
   return read;
 }
 
-/** What was sampled where the call was read from it, as far as that is known; else its actions, written anew. */
+/** Uses the sampled text from which the call was parsed, if it is known; else writes its actions anew. */
 async function addComputerCall(
   builder: ConversationBuilder,
   item: Fields,
@@ -165,7 +165,7 @@ async function addComputerCall(
     return;
   }
   const { lastImage } = builder;
-  // A call that only asks for a screenshot, as the first of a conversation, is no answer of the policy.
+  // A call that only requests a screenshot, as at the start of a conversation, is not an answer of the policy.
   if (actions.length === 0) return;
   if (lastImage === undefined)
     throw invalid(item.at('actions'), 'no screenshot stands before it that its coordinates could be of');

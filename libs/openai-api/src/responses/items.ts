@@ -17,13 +17,13 @@ export interface OutputItem {
 
 export interface OutputContext {
   request: Pick<ResponseRequest, 'callsFunctions' | 'mostCalls' | 'computer' | 'logprobs'>;
-  /** What was answered. */
+  /** The conversation that was answered. */
   conversation: Conversation;
   policy: Pick<ServedPolicy, 'computer'>;
   store: ResponseStore;
 }
 
-/** What an answer says and calls, as items. */
+/** Converts an answer's text and calls to items. */
 export async function outputOf(answer: PolicyAnswer, context: OutputContext): Promise<OutputItem[]> {
   const { request } = context;
   const status = answer.finish === 'length' ? 'incomplete' : 'completed';
@@ -61,7 +61,7 @@ export function textContent(text: string, logprobs: object[]): object {
   return { type: 'output_text', text, annotations: [], logprobs };
 }
 
-/** Undefined where the answer is no action, says that the task is over, or does what the computer tool has no word for. */
+/** Undefined if the answer is not an action, ends the task, or has no equivalent in the computer tool. */
 async function computerCalls(
   { text }: PolicyAnswer,
   { request, conversation, policy, store }: OutputContext,
@@ -79,7 +79,7 @@ async function computerCalls(
   const groups = request.computer === 'computer' ? [{ actions }] : actions.map((action) => ({ action }));
   return groups.map((group, index): OutputItem => {
     const call_id = newId('call');
-    // The first call stands for the whole answer, so that it is written once where the conversation goes on.
+    // The first call represents the whole answer, so that it is written only once when the conversation continues.
     store.keepCall(call_id, index === 0 ? text : '');
     return {
       type: 'computer_call',
@@ -92,7 +92,7 @@ async function computerCalls(
   });
 }
 
-/** Pixels of the last image that a conversation shows. */
+/** Size of the last image in a conversation. */
 export async function lastScreen({ messages, images }: Conversation): Promise<ImageSize | undefined> {
   const shown = messages.flatMap(({ content }) => content.flatMap(({ image }) => image ?? []));
   const last = shown.at(-1);

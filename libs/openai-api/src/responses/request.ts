@@ -7,13 +7,13 @@ import { readInput } from './input';
 import type { Seal } from './seal';
 import type { History, ResponseStore, StoredResponse } from './store';
 
-/** Of the pairs of `metadata`, as in OpenAI's API. */
+/** Maximum number of pairs in `metadata`, as in OpenAI's API. */
 const MAX_METADATA = 16;
 const MAX_METADATA_TEXT = 512;
 
 export type ComputerForm = 'computer' | 'computer_use_preview';
 
-/** What a request may refer to. */
+/** State to which a request may refer. */
 export interface Known {
   policy: ServedPolicy;
   store: ResponseStore;
@@ -21,26 +21,26 @@ export interface Known {
   connection?: Connection;
 }
 
-/** A connection that carries response after response remembers the newest one, stored or not. */
+/** A connection remembers the newest of its responses, whether or not it is stored. */
 export interface Connection {
-  /** The response that is gone on from, where it is the newest one. */
+  /** The continued response, if it is the newest one. */
   previous: StoredResponse | undefined;
   keep(id: string, response: StoredResponse): void;
 }
 
-/** A request to `/v1/responses`, read. */
+/** A parsed request to `/v1/responses`. */
 export interface ResponseRequest extends History {
   policy: Omit<PolicyRequest, 'signal' | 'attempt' | 'prompt'>;
   instructions: string | null;
   previous: string | null;
-  /** As the caller gave them, completed. */
+  /** As in the request, completed with defaults. */
   tools: object[];
   toolChoice: string;
-  /** Whether function calls are looked for in the answer. */
+  /** Whether to parse function calls in the answer. */
   callsFunctions: boolean;
-  /** Calls of one answer that are told; what further ones it has is left out. */
+  /** Maximum number of calls per answer; further ones are dropped. */
   mostCalls: number;
-  /** Which form of computer calls the caller understands; undefined where it has no computer. */
+  /** The caller's form of computer calls; undefined without a computer tool. */
   computer: ComputerForm | undefined;
   logprobs: boolean;
   truncation: 'auto' | 'disabled';
@@ -112,7 +112,7 @@ function refuseOthers(fields: Fields): void {
   fields.end();
 }
 
-/** What a connection asks for without `store` is looked for in that connection alone. */
+/** Responses requested without `store` are looked up only in their connection. */
 export function historyOf(id: string, { store, connection }: Known, isStored = true): History {
   const found = connection?.previous ?? (connection === undefined || isStored ? store.get(id) : undefined);
   if (found !== undefined) return found;
@@ -145,7 +145,7 @@ function readTools(fields: Fields): {
         `"${type}" is not supported; expected function, computer or computer_use_preview`,
       );
     }
-    // Coordinates are pixels of each screenshot, whatever size it has.
+    // Coordinates are pixels of each screenshot, whatever its size.
     tool.note('display_width', 'display_height', 'environment');
     tool.end();
     computer = type;

@@ -4,7 +4,7 @@ import { idsOf, now } from '../usage';
 import type { OutputItem } from './items';
 import type { ResponseRequest } from './request';
 
-/** What stays the same from the first event of a response to its last. */
+/** Fields that are constant from the first event of a response to its last. */
 export interface ResponseHead {
   id: string;
   createdAt: number;
@@ -12,8 +12,8 @@ export interface ResponseHead {
 }
 
 /**
- * The response while it is made, or after it.
- * @param end what it came to: an answer, or a failure
+ * The response while in progress, or after it.
+ * @param end its result: an answer, or a failure
  */
 export function resourceOf(
   { id, createdAt, model }: ResponseHead,
@@ -64,7 +64,7 @@ function statusOf(end: { answer: PolicyAnswer } | ApiError | undefined): string 
   return end.answer.finish === 'length' ? 'incomplete' : 'completed';
 }
 
-/** Beside OpenAI's fields, where the caller asks for them. */
+/** Additional fields besides OpenAI's, on request. */
 function tokensOf(answer: PolicyAnswer): object {
   return {
     prompt_token_ids: answer.promptTokenIds,

@@ -13,7 +13,7 @@ export interface Responding extends Known {
   context: Pick<PolicyRequest, 'signal' | 'attempt'>;
 }
 
-/** A request to `/v1/responses` that was understood. */
+/** A valid request to `/v1/responses`. */
 export class PendingResponse {
   private constructor(
     readonly request: ResponseRequest,
@@ -33,7 +33,7 @@ export class PendingResponse {
     return resource;
   }
 
-  /** Sends its events as the answer comes. @throws what fails before the first of them; later failures are events, too */
+  /** Streams the events of the answer. @throws a failure before the first event; later failures become events */
   async stream(send: (event: ResponseEvent) => void): Promise<void> {
     const { callsFunctions, computer } = this.request;
     let events: ResponseEvents | undefined;
@@ -50,7 +50,7 @@ export class PendingResponse {
         seen += 1;
       },
     };
-    // What may be a call cannot be sent as text before it is known whether it is one.
+    // Text that may be a call is withheld until that is decided.
     const isText = !callsFunctions && computer === undefined;
     try {
       const { answer, output } = await this.answer(isText ? listener : undefined);
@@ -72,7 +72,7 @@ export class PendingResponse {
     return { answer, output };
   }
 
-  /** With `truncation: auto` the oldest turns are left out where there is no room for all. */
+  /** With `truncation: auto`, drops the oldest turns if the conversation is too long. */
   private async sample(listener?: AnswerListener): Promise<PolicyAnswer> {
     const { request, responding } = this;
     const { policy, context } = responding;
@@ -91,7 +91,7 @@ export class PendingResponse {
     }
   }
 
-  /** How many turns have to be left out, of so many that may be: found by halves, since a conversation may have a thousand. */
+  /** Minimum number of turns to drop, by binary search, because a conversation may have a thousand. */
   private async leastDropped(most: number): Promise<number> {
     const { policy, context } = this.responding;
     let [least, enough] = [0, policy.fits === undefined ? 0 : most];
@@ -109,7 +109,7 @@ export class PendingResponse {
     return { kind: 'conversation', conversation };
   }
 
-  /** What the model is told before all else: the caller's instructions, and how it operates the computer. */
+  /** Adds the system message: the caller's instructions, and those for the computer tool. */
   private async instructed(conversation: Conversation): Promise<Conversation> {
     const { instructions, computer } = this.request;
     const screen = computer === undefined ? undefined : await lastScreen(conversation);

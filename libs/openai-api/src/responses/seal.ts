@@ -1,10 +1,10 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** What compaction leaves of a conversation, besides what its user said. */
+/** The compacted part of a conversation, besides the user's messages. */
 export interface Compacted {
-  /** In the words of the policy. */
+  /** In the policy's words. */
   summary: string;
-  /** Ids of the calls that were summed up: outputs of theirs may still follow. */
+  /** Ids of the summarized calls, whose outputs may still follow. */
   calls: readonly string[];
 }
 
@@ -12,11 +12,11 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Seals what callers carry away and bring back, so that nobody on the way reads or changes it. */
+/** Encrypts and authenticates data that callers store and send back. */
 export class Seal {
   private key: Buffer | undefined;
 
-  /** @param secret asked for when something is sealed or opened for the first time; the same one opens what it sealed */
+  /** @param secret requested on first use; decryption needs the same secret */
   constructor(private readonly secret: () => string) {}
 
   close(compacted: Compacted): string {
@@ -26,7 +26,7 @@ export class Seal {
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url');
   }
 
-  /** Undefined where it was sealed with another secret, or changed. */
+  /** Undefined if it was sealed with another secret, or modified. */
   open(text: string): Compacted | undefined {
     const bytes = Buffer.from(text, 'base64url');
     if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;

@@ -1,24 +1,24 @@
 import { LRUCache } from 'lru-cache';
 import type { Conversation } from '../policy';
 
-/** Of all stored responses: screenshots are most of it. */
+/** Maximum size of all stored responses, most of which is screenshots. */
 const STORE_BYTES = 256 * 2 ** 20;
 const CALLS = 10_000;
 
-/** What a response can go on from. */
+/** The state from which a response can continue. */
 export interface History {
-  /** Instructions left out. */
+  /** Without instructions. */
   conversation: Conversation;
-  /** Ids of the calls in it, whose outputs may follow. */
+  /** Ids of its calls, whose outputs may follow. */
   calls: readonly string[];
 }
 
-/** A response, and the conversation it ends, its answer included. */
+/** A response with its conversation, including the answer. */
 export interface StoredResponse extends History {
   resource: object;
 }
 
-/** Responses that later requests may go on from, in memory: those that were asked for longest ago go first. */
+/** Responses in memory that later requests may continue; the least recently used are evicted first. */
 export class ResponseStore {
   private readonly responses = new LRUCache<string, StoredResponse>({
     maxSize: STORE_BYTES,
@@ -26,7 +26,10 @@ export class ResponseStore {
       images.reduce((sum, image) => sum + image.byteLength, 1_024) +
       2 * JSON.stringify([resource, messages, calls]).length,
   });
-  /** What was sampled where a computer call was read from it, by the call's id; '' for further calls of the same answer. */
+  /**
+   * The sampled text from which a computer call was parsed, by the call's id; '' for further calls of the same
+   * answer.
+   */
   private readonly calls = new LRUCache<string, string>({ max: CALLS });
 
   get(id: string): StoredResponse | undefined {
@@ -37,7 +40,7 @@ export class ResponseStore {
     this.responses.set(id, response);
   }
 
-  /** Whether there was one. */
+  /** Returns whether it existed. */
   delete(id: string): boolean {
     return this.responses.delete(id);
   }

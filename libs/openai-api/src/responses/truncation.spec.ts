@@ -22,7 +22,7 @@ class Narrow extends Speaker {
   }
 }
 
-/** One that says beforehand what has room. */
+/** One that implements `fits`. */
 class Telling extends Narrow {
   readonly tried: number[] = [];
 

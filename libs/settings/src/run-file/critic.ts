@@ -2,7 +2,10 @@ import { IsInt, IsNumber, Min } from 'class-validator';
 import { Above, Choice, Doc, Group, type ComponentChoice } from '@ui-rl/plugin-kit';
 import { LayerTargets } from './lora';
 
-/** The adapter of a critic, as far as it can differ: without dropout, since values are to be the same in every pass. */
+/**
+ * The critic's adapter options that can differ from the policy's. Without dropout, because values must be the same in
+ * every pass.
+ */
 export class CriticLoraGroup {
   @Doc('rank of the adapter of the critic')
   @IsInt()
@@ -18,7 +21,7 @@ export class CriticLoraGroup {
   targets: string | string[] = 'all-linear';
 }
 
-/** Only for algorithms that read values. */
+/** Only for algorithms that use values. */
 export class CriticGroup {
   @Doc('learning rate of the critic, in all steps')
   @Above(0)

@@ -1,7 +1,7 @@
 import { IsIn, IsInt, IsNumber, Max, Min } from 'class-validator';
 import { Doc, Needs } from '@ui-rl/plugin-kit';
 
-/** Which tasks are trained when. */
+/** Options for the choice of tasks during training. */
 export class CurriculumGroup {
   @Doc(
     'none: every task once per round; success: tasks whose measured success is within a band, which alone can be learnt from; ' +

@@ -3,7 +3,7 @@ import { Above, Below, Doc, Fits } from '@ui-rl/plugin-kit';
 
 const LAYER_GROUPS = ['all-linear', 'attention', 'mlp', 'experts', 'router'];
 
-/** Which linear layers an adapter is added to. */
+/** The linear layers to which an adapter is added. */
 export function LayerTargets(): PropertyDecorator {
   return Fits(
     `${LAYER_GROUPS.join(', ')}, several of them joined by +, a regular expression for whole paths, or a list of layer names`,
@@ -12,7 +12,7 @@ export function LayerTargets(): PropertyDecorator {
   );
 }
 
-/** `LoraOptions` of an engine, as a run file writes them. */
+/** `LoraOptions` of an engine, in run-file form. */
 export class LoraGroup {
   @Doc('rank of the adapter', {
     aliases: ['lora_rank', 'lora_config.r', 'model.lora_config.r'],
@@ -60,7 +60,7 @@ function areTargets(value: unknown): boolean {
   return value.split('+').every((name) => LAYER_GROUPS.includes(name)) || isPathPattern(value);
 }
 
-/** A path has several parts, so that a pattern for it has a dot or a wildcard; anything else is a misspelt group. */
+/** A path has several parts, so a pattern for it contains a dot or a wildcard; anything else is a misspelt group. */
 function isPathPattern(value: string): boolean {
   if (!/[.*?()[\]|^$\\{}]/.test(value)) return false;
   try {
@@ -70,7 +70,7 @@ function isPathPattern(value: string): boolean {
   }
 }
 
-/** Names separated by commas, or a list as JSON; anything else may be a pattern. */
+/** Comma-separated names, or a list as JSON; anything else may be a pattern. */
 function targetsFromText(text: string): unknown {
   if (text.startsWith('[')) {
     try {

@@ -2,7 +2,7 @@ import { IsBoolean, IsIn, IsInt, Max, Min } from 'class-validator';
 import { Above, Doc, Group, MAX_WAIT_MS } from '@ui-rl/plugin-kit';
 import { CurriculumGroup } from './curriculum';
 
-/** On one machine. */
+/** Maximum on one machine. */
 export const MAX_ACTORS = 256;
 
 export class RolloutGroup {

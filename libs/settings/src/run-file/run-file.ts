@@ -98,8 +98,8 @@ export class LoggingGroup {
 }
 
 /**
- * A run file: what is trained, on what, and how. The class is the type, its validators say what fits, its initializers are the
- * defaults, its notes are the help. Keys are as users write them; a choice has all options of the chosen component.
+ * A run file. The class is the type, its validators define valid values, its initializers are the defaults, its
+ * decorators contain the help. Keys are those of the YAML form; a choice has all options of the chosen component.
  */
 export class RunFile {
   @Doc('what trains and samples the model')

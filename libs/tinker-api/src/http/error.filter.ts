@@ -3,8 +3,8 @@ import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common'
 import { toApiError } from '@ui-rl/openai-api';
 
 /**
- * Whatever fails is told as `{detail, code}`, and how long that is: the official client takes a 400 that does not say so for a fault of the
- * network, and sends the request again for five minutes.
+ * Returns errors as `{detail, code}` with the body's length: the official client takes a 400 without a length for a
+ * network fault, and retries the request for five minutes.
  */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {

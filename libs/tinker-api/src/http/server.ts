@@ -13,18 +13,18 @@ import { TinkerController } from './tinker.controller';
 
 export interface TinkerServerOptions {
   model: ServedModel;
-  /** Those that the engine was started with. */
+  /** The images with which the engine was started. */
   images: RequestImages;
-  /** Where checkpoints are kept. */
+  /** Folder for checkpoints. */
   dir: string;
   limits: ServingLimits;
-  /** Anything but a loopback address lets other machines in. */
+  /** Any address beyond loopback admits other machines. */
   host: string;
-  /** 0 takes a free one. */
+  /** 0 takes any free port. */
   port: number;
-  /** One of these has to be shown (`X-API-Key`); none: whoever reaches the address. */
+  /** Valid API keys (`X-API-Key`); without keys, every client that reaches the address has access. */
   keys: readonly string[];
-  /** Of one request: its images are most of it. */
+  /** Maximum size of a request, most of which is images. */
   maxBodyBytes: number;
 }
 
@@ -40,13 +40,13 @@ class TinkerRoot {}
 
 const KEEP_ALIVE_MS = 75_000;
 
-/** Whoever types the command is told where it listens, and not how it is built. */
+/** Hides Nest's start-up messages from the command's user. */
 const LOGGED: LogLevel[] = ['fatal', 'error', 'warn'];
 
-/** Bodies that are read at a time have the memory of so many of the longest. */
+/** Concurrent bodies have the memory of this many of the longest. */
 const BODIES = 64;
 
-/** Serves Tinker's API. @throws the system's error where the port is taken */
+/** Serves Tinker's API. @throws the system's error if the port is taken */
 export async function openTinkerServer(options: TinkerServerOptions): Promise<TinkerServer> {
   const { model, images, dir, limits, host, port, keys, maxBodyBytes } = options;
   const service = new TinkerService(model, dir, images, limits);
@@ -71,7 +71,7 @@ export async function openTinkerServer(options: TinkerServerOptions): Promise<Ti
   app.useBodyParser('json', { limit: maxBodyBytes });
   app.useBodyParser('raw', { limit: maxBodyBytes, type: 'application/x-protobuf' });
   app.useGlobalFilters(new ErrorFilter());
-  // Clients in Python let go of a connection after 5 s without a request, as Node does: who is the first would be chance.
+  // Python clients close an idle connection after 5 s, the same as Node's default, which would be a race.
   app.getHttpServer().keepAliveTimeout = KEEP_ALIVE_MS;
   await app.listen(port, host);
   const address = app.getHttpServer().address() as AddressInfo;

@@ -9,7 +9,7 @@ interface Request extends IncomingMessage {
 
 const PROTOBUF = 'application/x-protobuf';
 
-/** Tinker's API: verbs by POST, and what there is by GET. */
+/** Tinker's API: operations by POST, listings by GET. */
 @Controller('api/v1')
 export class TinkerController {
   constructor(@Inject(TinkerService) private readonly service: TinkerService) {}
@@ -24,7 +24,7 @@ export class TinkerController {
     return this.service.capabilities();
   }
 
-  /** Waits for the answer of a request; one that takes longer has to be asked for again. */
+  /** Waits for the answer of a request; if it takes longer, the client has to ask again. */
   @Post('retrieve_future')
   async retrieve(@Req() request: Request, @Res() response: ServerResponse): Promise<void> {
     const outcome = await this.service.retrieve(request.body);
@@ -57,7 +57,7 @@ export class TinkerController {
     return this.service.listing.checkpoints(run);
   }
 
-  /** Leads to the archive, at an address that needs no key: it is secret, and valid for a quarter of an hour. */
+  /** Redirects to the archive, at an address that needs no key: it is secret, and valid for a quarter of an hour. */
   @Get('training_runs/:run/checkpoints/:kind/:name/archive')
   async archive(
     @Param('run') run: string,
@@ -79,7 +79,7 @@ export class TinkerController {
       'Content-Type': 'application/gzip',
       'Content-Disposition': `attachment; filename="${name}"`,
     });
-    // What fails from here on ends the answer in the middle, which no client takes for a whole archive.
+    // A later failure truncates the answer, which no client takes for a complete archive.
     content.once('error', () => response.destroy());
     response.once('close', () => content.destroy());
     content.pipe(response);

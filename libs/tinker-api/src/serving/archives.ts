@@ -10,13 +10,13 @@ import type { CheckpointAddress } from './checkpoints';
 const VALID_MS = 15 * 60_000;
 const MOST = 1024;
 const BLOCK = 512;
-/** What the eleven octal digits of a header can say. */
+/** Maximum value of the eleven octal digits in a header. */
 const MOST_BYTES = 8 ** 11 - 1;
 
-/** Where an archive is got without a key: who has asked for it with one was told a secret address. */
+/** Path of an archive, which needs no key: only a request with a key receives this secret address. */
 export const ARCHIVE_PATH = /^\/api\/v1\/archives\/[\w-]{43}(\?|$)/;
 
-/** Addresses of archives that were given out, for a quarter of an hour each. */
+/** Addresses of archives, valid for a quarter of an hour each. */
 export class Archives {
   private readonly offered = new Map<string, { address: CheckpointAddress; expiresAt: number }>();
 
@@ -42,7 +42,7 @@ export class Archives {
   }
 }
 
-/** The files of a folder as a `.tar.gz`, read while they are sent. */
+/** The files of a folder as a `.tar.gz`, read during sending. */
 export function archiveOf(dir: string): Readable {
   return pipeline(Readable.from(tarBlocks(dir)), createGzip({ level: 1 }), () => undefined);
 }
@@ -53,7 +53,7 @@ async function* tarBlocks(dir: string): AsyncGenerator<Uint8Array> {
     const { size, mtimeMs } = await stat(join(dir, name));
     yield tarHeader(name, size, mtimeMs);
     let read = 0;
-    // No more than the header says, should somebody write meanwhile.
+    // Limited to the size in the header, in case the file grows meanwhile.
     if (size > 0) {
       for await (const piece of createReadStream(join(dir, name), { end: size - 1 })) {
         read += (piece as Buffer).length;

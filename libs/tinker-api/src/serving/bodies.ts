@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { Fields } from '@ui-rl/openai-api';
 import type { Answer } from './futures';
 
-/** The fields of a body; what only names its kind is passed over. */
+/** The fields of a body, without those that only name its type. */
 export function fieldsOf(body: unknown): Fields {
   const fields = Fields.of(body);
   fields.note('type');
   return fields;
 }
 
-/** Newer clients name the optimizer of a model. @throws ApiError where that is another one than is here */
+/** Newer clients name the optimizer of a model. @throws ApiError for anything but AdamW */
 export function adamwAlone(fields: Fields): void {
   fields.only('optimizer_config', { type: 'adamw' });
 }
@@ -20,7 +20,7 @@ export function bodyDigest(verb: string, body: unknown): string {
     .digest('hex');
 }
 
-/** What a request has begun, as clients ask after it. */
+/** The handle of a request that has begun. */
 export function pending(requestId: string, modelId?: string): object {
   return {
     request_id: requestId,
@@ -30,7 +30,7 @@ export function pending(requestId: string, modelId?: string): object {
   };
 }
 
-/** An answer that has one form only, and a small one. */
+/** A small answer that exists only as JSON. */
 export function answer(body: object): Answer {
   return { json: () => body, sizeBytes: 1024 };
 }

@@ -14,10 +14,10 @@ export interface CheckpointAddress {
   name: string;
 }
 
-/** Of a model that was created here. */
+/** Record of a model that was created here. */
 export interface RunRecord {
   baseModel: string;
-  /** Absent in the records of servers that knew policies alone. */
+  /** Absent in records of servers that only supported policies. */
   role?: LossModel;
   lora: LoraRequest;
   createdAt: string;
@@ -34,9 +34,9 @@ export interface Checkpoint extends CheckpointRecord {
   address: CheckpointAddress;
 }
 
-/** Begins with a letter or digit: no name leads out of the folder. */
+/** Starts with a letter or digit, so that no name leaves the folder. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
-/** Also what clients call a model that is made from weights: `<session>:train:<number>`. */
+/** Also the clients' name for a model that is created from weights: `<session>:train:<number>`. */
 const RUN_NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/;
 const RUN_FILE = 'run.json';
 const CHECKPOINT_FILE = 'tinker.json';
@@ -45,7 +45,7 @@ export function roleIn({ role = 'policy' }: RunRecord): LossModel {
   return role;
 }
 
-/** @throws ApiError where somebody wants tokens of a critic */
+/** @throws ApiError if tokens of a critic are requested */
 export function mustSample(role: LossModel, param: string, called: string): void {
   if (role === 'policy') return;
   throw invalid(param, `${called} is a critic, which gives values and no tokens: it cannot be sampled from`);
@@ -55,7 +55,7 @@ export function addressText({ run, kind, name }: CheckpointAddress): string {
   return `tinker://${run}/${kind}/${name}`;
 }
 
-/** @throws ApiError that says what an address looks like */
+/** @throws ApiError that describes the form of an address */
 export function parseAddress(text: string, param: string): CheckpointAddress {
   const [, run, kind, name] = /^tinker:\/\/([^/]+)\/(weights|sampler_weights)\/([^/]+)$/.exec(text) ?? [];
   if (run !== undefined && RUN_NAME.test(run) && NAME.test(name))
@@ -66,12 +66,12 @@ export function parseAddress(text: string, param: string): CheckpointAddress {
   );
 }
 
-/** @throws ApiError where a name could not be one of a folder */
+/** @throws ApiError if the name is not a valid folder name */
 export function checkpointNamed(name: string, param: string): string {
   return named(NAME, name, param);
 }
 
-/** @throws ApiError where a model could not be called so */
+/** @throws ApiError if the name is not a valid model name */
 export function runNamed(name: string, param: string): string {
   return named(RUN_NAME, name, param);
 }
@@ -98,7 +98,7 @@ export class CheckpointStore {
     await writeWhole(join(folder, RUN_FILE), record);
   }
 
-  /** Makes a written folder a checkpoint. */
+  /** Marks a written folder as a checkpoint. */
   async complete(address: CheckpointAddress, ttlSeconds: number | undefined): Promise<void> {
     const now = Date.now();
     const record: CheckpointRecord = {
@@ -112,7 +112,7 @@ export class CheckpointStore {
     return (await this.find(address)) !== undefined;
   }
 
-  /** The folder of a checkpoint and whose it is. @throws ApiError 404 */
+  /** The folder of a checkpoint and its run. @throws ApiError 404 */
   async open(address: CheckpointAddress): Promise<{ dir: string; run: RunRecord }> {
     const run = await this.run(address.run);
     if (run !== undefined && (await this.has(address))) return { dir: this.folderOf(address), run };
@@ -127,7 +127,7 @@ export class CheckpointStore {
     return readRecord<RunRecord>(join(this.dir, run, RUN_FILE));
   }
 
-  /** Runs that have saved something. */
+  /** Runs with saved checkpoints. */
   async runs(): Promise<string[]> {
     const found = await namesIn(this.dir, RUN_NAME);
     const known = await Promise.all(found.map((run) => this.run(run)));
@@ -148,12 +148,12 @@ export class CheckpointStore {
 
   async delete(address: CheckpointAddress): Promise<void> {
     const folder = this.folderOf(address);
-    // Not a checkpoint any more before it is gone in parts.
+    // Removed first, so that a partly deleted folder is not a checkpoint.
     await rm(join(folder, CHECKPOINT_FILE), { force: true });
     await rm(folder, { recursive: true, force: true });
   }
 
-  /** Deletes what has expired. */
+  /** Deletes expired checkpoints. */
   async sweep(now = Date.now()): Promise<void> {
     for (const run of await this.runs()) {
       for (const kind of KINDS) {
@@ -176,7 +176,7 @@ function isExpired({ expiresAt }: CheckpointRecord, now: number): boolean {
   return expiresAt !== undefined && Date.parse(expiresAt) <= now;
 }
 
-/** Names that could be one of ours; none where there is no such folder. */
+/** Valid names in a folder; empty if the folder does not exist. */
 async function namesIn(dir: string, pattern = NAME): Promise<string[]> {
   const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
   return entries

@@ -7,7 +7,7 @@ import type { TokenRange } from './model-inputs';
 import type { Samplers } from './samplers';
 import type { Sessions } from './sessions';
 
-/** What all verbs work with. */
+/** Shared state of all operations. */
 export interface Context {
   model: ServedModel;
   limits: ServingLimits;

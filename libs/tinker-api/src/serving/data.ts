@@ -7,11 +7,11 @@ import { readInput, type TokenRange } from './model-inputs';
 
 export interface ReadData {
   data: Datum[];
-  /** Of images that are held until the data are done with. */
+  /** Hashes of images that are held until the data are released. */
   hashes: string[];
 }
 
-/** Data as the engine takes them. @throws ApiError that names what is wrong */
+/** Converts data to the engine's form. @throws ApiError that names the fault */
 export async function readData(
   { data }: Pick<TrainingRequest, 'data'>,
   { inputs }: Pick<ChosenLoss, 'inputs'>,

@@ -7,7 +7,7 @@ Logger.overrideLogger(false);
 
 const ofSize = (sizeBytes: number): Answer => ({ ...answer({ sizeBytes }), sizeBytes });
 
-/** Ids of requests that have ended, one after the other. */
+/** Ids of requests that ended one after the other. */
 async function ended(futures: Futures, sizes: readonly number[], owner = 'a'): Promise<string[]> {
   const ids: string[] = [];
   for (const size of sizes) {
@@ -17,7 +17,7 @@ async function ended(futures: Futures, sizes: readonly number[], owner = 'a'): P
   return ids;
 }
 
-/** `there`, or the status that says why not. */
+/** `there`, or the status that explains the absence. */
 function found(futures: Futures, ids: readonly string[]): Promise<unknown[]> {
   const ask = (id: string): Promise<unknown> =>
     futures.wait(id, 0).then(
@@ -35,7 +35,7 @@ it('keeps so many answers, and says of older ones that they were let go', async 
   const ids = await ended(futures, [1, 1, 1]);
   expect(await found(futures, [failed, ...ids])).toEqual([410, 410, 'there', 'there']);
   await expect(futures.wait(ids[0], 0)).rejects.toThrow('was let go');
-  // What never was one of these is another matter.
+  // Ids of other instances get another error.
   const other = new Futures(10);
   const [foreign] = await ended(other, [1]);
   expect(await found(futures, [foreign, 'req-0', ids[2].replace('-4-', '-40-')])).toEqual([404, 404, 404]);

@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { ApiError } from '@ui-rl/openai-api';
 
-/** What a request has come to. */
+/** The result of a request. */
 export interface Answer {
   json(): object;
-  /** For clients that ask for protobuf. */
+  /** For clients that request protobuf. */
   protobuf?(): Uint8Array;
-  /** About as much memory as it takes. */
+  /** Approximate memory use. */
   sizeBytes: number;
 }
 
-/** As Tinker tells whose fault it is. */
+/** With Tinker's category of responsibility. */
 export interface Failure {
   error: string;
   category: 'user' | 'server';
@@ -26,23 +26,23 @@ interface Future {
 
 const logger = new Logger('tinker');
 
-/** What is kept for those who ask after it, or ask again since an answer was lost. */
+/** Results kept for clients that have not asked yet, or ask again after a lost answer. */
 const KEPT = { requests: 16_384, bytes: 256 * 2 ** 20 } as const;
 
-/** Requests in progress, and what has become of the newest of those that have ended. */
+/** Requests in progress, and the latest results. */
 export class Futures {
   private readonly all = new Map<string, Future>();
-  /** Ids of those that have ended, the first to end first. */
+  /** Ids of ended requests, oldest first. */
   private readonly ended = new Set<string>();
-  /** Ids of another process have another one. */
+  /** Distinguishes ids of this process from those of another. */
   private readonly life = randomUUID().slice(0, 8);
   private begun = 0;
   private running = 0;
   private bytes = 0;
 
   /**
-   * @param most requests in progress at a time
-   * @param kept requests that have ended, and bytes of their answers, at most
+   * @param most maximum number of requests in progress
+   * @param kept maximum number of ended requests, and of bytes of their answers
    */
   constructor(
     private readonly most: number,
@@ -54,8 +54,8 @@ export class Futures {
   }
 
   /**
-   * Begins work that is asked after by the id this gives.
-   * @param owner the session it belongs to, with which it is forgotten
+   * Starts work and returns the id for its result.
+   * @param owner the session to which it belongs, with which it is dropped
    * @throws ApiError 429
    */
   begin(owner: string, work: () => Promise<Answer>): string {
@@ -87,7 +87,7 @@ export class Futures {
     this.makeRoom();
   }
 
-  /** Lets go of those that have ended first beyond the limits, but not of the last one. */
+  /** Drops the oldest results beyond the limits, except for the latest. */
   private makeRoom(): void {
     for (const id of this.ended) {
       const { requests, bytes } = this.kept;
@@ -102,14 +102,14 @@ export class Futures {
     this.all.delete(id);
   }
 
-  /** The session that a request belongs to, where it is known. */
+  /** The session to which a request belongs, if it is known. */
   ownerOf(id: string): string | undefined {
     return this.all.get(id)?.owner;
   }
 
   /**
-   * What a request has come to; undefined where it is still worked at after so long.
-   * @throws ApiError 404 where it was never begun here, 410 where it was, and its answer was let go
+   * The result of a request; undefined if it is still in progress after this time.
+   * @throws ApiError 404 if it was never started here, 410 if its answer was dropped
    */
   async wait(id: string, waitMs: number): Promise<Answer | Failure | undefined> {
     const future = this.all.get(id);
@@ -135,7 +135,7 @@ export class Futures {
     );
   }
 
-  /** Forgets what belongs to a session. */
+  /** Drops everything that belongs to a session. */
   forget(owner: string): void {
     for (const [id, future] of this.all) if (future.owner === owner) this.drop(id);
   }
@@ -148,7 +148,7 @@ async function within(work: Promise<void>, ms: number): Promise<void> {
   clearTimeout(timer);
 }
 
-/** A caller is told of what is wrong with a request; of other failures that there was one. */
+/** Describes a caller's error; an internal failure reveals nothing else. */
 function failureOf(error: unknown): Failure {
   const { category, message } = error as { category?: string; message?: string };
   if (error instanceof ApiError || category === 'request' || category === 'checkpoint') {

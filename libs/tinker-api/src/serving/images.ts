@@ -2,13 +2,13 @@ import { invalid, readImage } from '@ui-rl/openai-api';
 import { createHash } from 'node:crypto';
 import type { Family, ImageProcessor, MeasuredImage } from '@ui-rl/models';
 
-/** What has to be known of a model to place images among its tokens. */
+/** The properties of a model that place images among tokens. */
 export interface ImageModel {
   family: Pick<Family, 'imageText'>;
   imageProcessor: Pick<ImageProcessor, 'measure'>;
 }
 
-/** Images of requests in progress, by hash: the engine asks for their bytes when it wants them. */
+/** Images of requests in progress, by hash: the engine fetches their bytes from here. */
 export class RequestImages {
   private readonly held = new Map<string, { bytes: Uint8Array; requests: number }>();
 
@@ -18,7 +18,10 @@ export class RequestImages {
   readonly fetch = (sha256: string): Promise<Uint8Array | null> =>
     Promise.resolve(this.held.get(sha256)?.bytes ?? null);
 
-  /** Takes an image until `release`, and measures it. @throws ApiError where it is none, or the model cannot take it */
+  /**
+   * Holds an image until `release`, and measures it. @throws ApiError if it is invalid, or the model does not support
+   * it
+   */
   async take(base64: string, path: string): Promise<MeasuredImage> {
     const { png } = await readImage(`data:image/png;base64,${base64}`, path);
     const image = await this.model.imageProcessor.measure(png).catch((error: Error) => {

@@ -13,7 +13,7 @@ import {
 } from './checkpoints';
 import type { Context } from './context';
 
-/** What is there: runs and their checkpoints. */
+/** Lists runs and their checkpoints. */
 export class Listing {
   constructor(private readonly context: Context) {}
 
@@ -64,7 +64,7 @@ export class Listing {
     return { checkpoints: (await this.context.store.list(run)).map(checkpointJson), cursor: null };
   }
 
-  /** @param kind of a bare name it is not known which one is meant */
+  /** @param kind disambiguates a bare name */
   async deleteCheckpoint(run: string, kind: string, name: string): Promise<void> {
     const address = parseAddress(`tinker://${run}/${kind}/${name}`, 'checkpoint');
     const { store, samplers, sessions } = this.context;
@@ -75,14 +75,14 @@ export class Listing {
     await store.delete(address);
   }
 
-  /** A secret address of an archive of a checkpoint, for a while. */
+  /** A secret, temporary address of a checkpoint's archive. */
   async offerArchive(run: string, kind: string, name: string): Promise<{ token: string; expiresAt: number }> {
     const address = parseAddress(`tinker://${run}/${kind}/${name}`, 'checkpoint');
     await this.context.store.open(address);
     return this.context.archives.offer(address);
   }
 
-  /** The archive behind a secret address, and what to call it. */
+  /** The archive behind a secret address, and its file name. */
   async archive(token: string): Promise<{ content: Readable; name: string }> {
     const address = this.context.archives.find(token);
     const { dir } = await this.context.store.open(address);

@@ -1,7 +1,7 @@
 import { invalid, type Fields } from '@ui-rl/openai-api';
 import type { LoraOptions } from '@ui-rl/plugin-kit';
 
-/** An adapter as a client asks for it. */
+/** A client's request for an adapter. */
 export interface LoraRequest {
   rank: number;
   trainMlp: boolean;
@@ -13,8 +13,9 @@ const ALPHA = 32;
 const MAX_RANK = 1024;
 
 /**
- * `lora_config` of a request. Adapters here have no part in the output layer: `train_unembed`, which clients send as true, is told to be
- * without effect where sessions begin.
+ * Parses `lora_config`. Adapters here exclude the output layer: when a session starts, the client is told that
+ * `train_unembed`, which clients send as true,
+ * has no effect.
  */
 export function readLora(fields: Fields): LoraRequest & { seed: number | undefined } {
   const rank = fields.number('rank', { min: 1, max: MAX_RANK, integer: true });

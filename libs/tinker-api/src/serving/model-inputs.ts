@@ -6,21 +6,21 @@ import type { RequestImages } from './images';
 export interface TokenRange {
   /** Largest token id plus one. */
   vocabSize: number;
-  /** Stands in the places of images: no text may hold it. */
+  /** Image placeholder, which no text may contain. */
   imageTokenId: number;
   /** Longest sequence, in tokens. */
   maxSequence: number;
 }
 
-/** A model input, and the images that it holds until it is done with. */
+/** A model input with the images that it holds until released. */
 export interface ReadInput {
   input: ModelInput;
-  /** In tokens, places of images included. */
+  /** In tokens, including image placeholders. */
   length: number;
   hashes: string[];
 }
 
-/** The tokens of a request as the engine takes them. @throws ApiError that names the chunk which is wrong */
+/** Converts the tokens of a request to the engine's form. @throws ApiError that names the invalid chunk */
 export async function readInput(
   chunks: readonly WireChunk[],
   path: string,

@@ -9,7 +9,7 @@ export class ModelRun {
   readonly numbers = new Numbers();
   readonly turns: Turns;
   lastRequestAt = Date.now();
-  /** Requests that were begun. */
+  /** Number of started requests. */
   requests = 0;
   private ended = false;
 
@@ -29,7 +29,7 @@ export class ModelRun {
     return roleIn(this.record);
   }
 
-  /** Runs a request in its turn, once the model is there. */
+  /** Runs a request in order, once the model exists. */
   run<T>(seqId: number | undefined, work: () => Promise<T>): Promise<T> {
     this.lastRequestAt = Date.now();
     this.requests += 1;
@@ -45,7 +45,7 @@ export class ModelRun {
       throw new ApiError(404, `the model ${this.id} was unloaded`, 'model_not_found', 'model_id');
   }
 
-  /** Waits for what is worked at, then lets the engine forget it. */
+  /** Waits for work in progress, then removes the model from the engine. */
   async unload(engine: Engine): Promise<void> {
     this.turns.end();
     await this.turns.run(undefined, async () => {

@@ -9,14 +9,14 @@ import { readData } from './data';
 import type { Answer } from './futures';
 import type { ModelRun } from './model-run';
 
-/** Losses that a forward pass of a critic may name: it says values, whatever would be learned from them. */
+/** Losses that a forward pass of a critic may name: it returns values, whatever the loss. */
 const CRITIC_FORWARD = ['ppo_critic', 'ppo', 'cross_entropy'];
 
-/** `forward_backward` and `forward`: data through a model. */
+/** `forward_backward` and `forward`: passes data through a model. */
 export class Passes {
   constructor(private readonly context: Context) {}
 
-  /** What a request wants done with its data. @throws ApiError that names what models of such a role have not */
+  /** The computation that a request asks for. @throws ApiError that names what models of this role do not support */
   choose({ lossFn, lossConfig, forwardOnly }: TrainingRequest, role: LossModel): ChosenLoss {
     if (role === 'policy' || !forwardOnly) return chooseLoss(lossFn, lossConfig, role);
     if (!CRITIC_FORWARD.includes(lossFn)) {
@@ -45,7 +45,7 @@ export class Passes {
     }
   }
 
-  /** What a model says of all targets, whatever their weights, unless those without weight are not asked for. */
+  /** The model's results for all targets, regardless of weight, unless those without weight are not requested. */
   private async score(
     run: ModelRun,
     data: readonly Datum[],
@@ -74,7 +74,7 @@ export class Passes {
     const own = isTrained ? scoresOf(run, trained) : undefined;
     const others = scoresAll ? await this.scores(run, data, (weight) => weight === 0) : undefined;
     const outputs = data.map((datum, index) => {
-      // Positions without weight are not computed where nobody asks for them.
+      // Positions without weight are not computed unless they are requested.
       const filled = Float32Array.from(datum.weights, (weight, place) =>
         weight === 0 ? (others?.[index][place] ?? 0) : own![index][place],
       );
@@ -83,7 +83,7 @@ export class Passes {
     return { outputs, metrics: reduced(trained.metrics) };
   }
 
-  /** What a model says of the targets that are chosen by their weights; 0 of others. */
+  /** The model's results for the targets with non-zero weight; 0 for others. */
   private async scores(
     run: ModelRun,
     data: readonly Datum[],
@@ -131,7 +131,7 @@ function sizeOf({ outputs }: TrainingOutput): number {
   return arrays.reduce((sum, { byteLength }) => sum + byteLength, 1024);
 }
 
-/** Clients that send a batch in parts put metrics together by what stands behind the colon. */
+/** Clients that split a batch combine metrics by the suffix after the colon. */
 const SUMS = new Set(['loss', 'tokens', 'passes']);
 
 function reduced(metrics: Readonly<Record<string, number>>): Record<string, number> {

@@ -4,34 +4,34 @@ import { addressText, mustSample, roleIn, type CheckpointAddress, type Checkpoin
 import { loraOptions } from './lora';
 import type { SamplingSession } from './sessions';
 
-/** Weights that are sampled from, and how the engine lets go of them. */
+/** Sampled weights, and how to release them. */
 interface Open {
   ready: Promise<void>;
   isModel: boolean;
 }
 
 /**
- * Weights to sample from, by name. The engine holds the newest of them in memory; those that lie in a folder come back from there when
- * they are asked for again.
+ * Weights to sample from, by name. The engine holds the most recent ones in memory; those with a folder are reloaded
+ * on demand.
  */
 export class Samplers {
-  /** In the order in which they were last asked for. */
+  /** Least recently used first. */
   private readonly open = new Map<ModelName, Open>();
 
-  /** @param most that are held at a time */
+  /** @param most maximum number held at a time */
   constructor(
     private readonly engine: Engine,
     private readonly store: CheckpointStore,
     private readonly most: number,
   ) {}
 
-  /** Keeps the newest weights of a model under a name. */
+  /** Stores the latest weights of a model under a name. */
   async keep(model: ModelName, name: string): Promise<void> {
     const saved = this.engine.saveWeightsForSampler({ model, name });
     await this.add(name, { ready: saved.then(() => undefined), isModel: false });
   }
 
-  /** The name of weights that are held. @throws ApiError 410 where they were let go */
+  /** The name of held weights. @throws ApiError 410 if they were released */
   held(name: string): ModelName {
     const found = this.open.get(name);
     if (found === undefined) {
@@ -45,7 +45,7 @@ export class Samplers {
     return name;
   }
 
-  /** The name under which saved weights can be sampled from. @throws ApiError 404 where there are none */
+  /** The name under which saved weights can be sampled from. @throws ApiError 404 if they do not exist */
   async at(address: CheckpointAddress): Promise<ModelName> {
     const name = addressText(address);
     const known = this.open.get(name);
@@ -66,12 +66,12 @@ export class Samplers {
     return name;
   }
 
-  /** Forgets the weights of a sampling session that has ended, where they are held for it alone. */
+  /** Releases the weights of a sampling session that has ended, if it was their only user. */
   async endOf(ended: SamplingSession | undefined): Promise<void> {
     if (ended?.source.kind === 'held') await this.release(ended.source.name);
   }
 
-  /** Forgets weights, where they are held. */
+  /** Releases weights if they are held. */
   async release(name: string): Promise<void> {
     const found = this.open.get(name);
     if (found === undefined) return;
@@ -86,7 +86,7 @@ export class Samplers {
   }
 
   private async add(name: string, added: Open): Promise<void> {
-    // Under its name already: the engine has replaced what it meant.
+    // Registered already: the engine has replaced the weights with that name.
     this.use(name, added);
     try {
       await added.ready;

@@ -13,7 +13,7 @@ import type { SamplingSession, SamplingSource } from './sessions';
 import { mustServe } from './training';
 
 const MAX_SEED = 2 ** 31 - 1;
-/** Each is looked for with every token. */
+/** Each is searched for after every token. */
 const MAX_STOPS = 64;
 const MAX_STOP_LENGTH = 1_024;
 const MAX_SAMPLES = 1024;
@@ -30,7 +30,7 @@ interface Sampling {
   stopTexts: string[];
 }
 
-/** Verbs that sample. */
+/** Sampling operations. */
 export class SamplingVerbs {
   constructor(private readonly context: Context) {}
 
@@ -50,7 +50,7 @@ export class SamplingVerbs {
     const ended = session.addSampling(id, source);
     if (seq !== undefined) session.samplingNumbers.set(seq, { digest, id });
     await this.context.samplers.endOf(ended);
-    // Missing weights are told at once, and those that cannot be sampled from.
+    // Reports missing weights, and weights that cannot be sampled from, immediately.
     if (source.kind !== 'saved') return created(id);
     try {
       const { run } = await this.context.store.open(source.address);
@@ -112,7 +112,7 @@ export class SamplingVerbs {
     const prompt = await readInput(chunks, 'prompt', images, range);
     try {
       const maxTokens = roomFor(asked.maxTokens, prompt.length, range.maxSequence);
-      // From here to the engine without a pause: weights that were found may be let go after one.
+      // No await from here to the engine: found weights may be released during one.
       const model = await this.nameOf(source);
       const sequences = Array.from({ length: asked.count }, (_, index) =>
         this.sampleOne(asked, {
@@ -149,7 +149,7 @@ export class SamplingVerbs {
     }
   }
 
-  /** Ends with the token that completes a stop text, too. */
+  /** Also ends with the token that completes a stop text. */
   private async sampleOne(
     { stopTexts }: Sampling,
     request: SampleRequest,
@@ -165,7 +165,7 @@ export class SamplingVerbs {
       if (found.signal.aborted) return;
       said.tokens.push(token);
       said.logprobs.push(logprob);
-      // A stop text is completed by the newest characters.
+      // The latest characters complete a stop text.
       const added = decoder.push(token);
       text = (text + added).slice(-(added.length + longest));
       if (stopTexts.some((stop) => text.includes(stop))) found.abort();
@@ -179,7 +179,7 @@ export class SamplingVerbs {
     }
   }
 
-  /** Of each token given those before it; NaN for the first, and in the places of images. */
+  /** Log-probability of each token given the previous ones; NaN for the first, and for image tokens. */
   private async promptLogprobs(model: ModelName, { input, length }: ReadInput): Promise<Float32Array> {
     const tokens = input.chunks.flatMap((chunk) =>
       chunk.type === 'text' ? Array.from(chunk.tokens) : new Array<undefined>(chunk.tokens).fill(undefined),
@@ -198,7 +198,7 @@ export class SamplingVerbs {
   }
 }
 
-/** Newer clients want to know at once what each sequence is called. */
+/** Newer clients need the ids of all sequences immediately. */
 function begun(requestId: string, count: number): object {
   const ids = Array.from({ length: count }, (_, index) => `${requestId}-${index}`);
   return { ...pending(requestId), sample_sequence_ids: ids };
@@ -258,7 +258,7 @@ function refuseTopk(fields: Fields): void {
   }
 }
 
-/** What clients since 0.25 can ask for, and send as their own default. */
+/** Options that clients since 0.25 can send, with their defaults. */
 function refuseNewer(fields: Fields): void {
   for (const name of ['topk_sample_logprobs', 'prompt_alt_tokens_k']) fields.only(name, 0);
   for (const name of ['target_prompt_logprobs', 'prompt_logprobs_last_n']) fields.only(name);

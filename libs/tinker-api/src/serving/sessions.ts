@@ -4,10 +4,10 @@ import { addressText, type CheckpointAddress } from './checkpoints';
 import type { ModelRun } from './model-run';
 import { Numbers } from './turns';
 
-/** What a sampling session samples from. */
+/** The source of a sampling session. */
 export type SamplingSource =
   | { kind: 'base' }
-  /** Weights that are held in memory only. */
+  /** Weights that are only held in memory. */
   | { kind: 'held'; name: string }
   | { kind: 'saved'; address: CheckpointAddress };
 
@@ -18,21 +18,23 @@ export interface SamplingSession {
   numbers: Numbers;
 }
 
-/** Sampling sessions of a client, of which those asked last are kept: one comes with each step of a training loop. */
+/**
+ * Sampling sessions of a client, of which the most recently used are kept: each step of a training loop creates one.
+ */
 const MAX_SAMPLING = 1_024;
 
-/** A client, as long as its heart beats. */
+/** A client, as long as it sends heartbeats. */
 export class Session {
   readonly id = randomUUID();
   readonly creations = new Numbers();
-  /** Models by the request that creates them: the same answer where that is sent again. */
+  /** Models by the request that created them, so that a retry gets the same answer. */
   readonly created = new Map<string, string>();
   readonly samplingNumbers = new Map<number, { digest: string; id: string }>();
   readonly models = new Map<string, ModelRun>();
   readonly sampling = new Map<string, SamplingSession>();
   lastSeenAt = Date.now();
 
-  /** @returns the sampling session that was asked longest ago, where it had to make room */
+  /** @returns the least recently used sampling session, if it was evicted */
   addSampling(id: string, source: SamplingSource): SamplingSession | undefined {
     this.sampling.set(id, { id, session: this.id, source, numbers: new Numbers() });
     const [oldest] = this.sampling.values();
@@ -41,14 +43,14 @@ export class Session {
     return oldest;
   }
 
-  /** Ends a sampling session, and forgets the number it was asked for under. */
+  /** Ends a sampling session, and drops the number of its request. */
   endSampling(id: string): void {
     this.sampling.delete(id);
     for (const [seq, known] of this.samplingNumbers) if (known.id === id) this.samplingNumbers.delete(seq);
   }
 }
 
-/** Clients and what belongs to them. */
+/** Clients and everything that belongs to them. */
 export class Sessions {
   private readonly all = new Map<string, Session>();
 
@@ -78,7 +80,7 @@ export class Sessions {
     return found;
   }
 
-  /** Somebody asks for what belongs to a session, which so goes on. */
+  /** Counts a request for a session's data as a sign of life. */
   heard(id: string): void {
     const session = this.all.get(id);
     if (session !== undefined) session.lastSeenAt = Date.now();
@@ -129,7 +131,7 @@ export class Sessions {
     );
   }
 
-  /** Ends the sampling sessions of weights that are deleted. */
+  /** Ends the sampling sessions of deleted weights. */
   endSampling(address: string): void {
     for (const session of this.all.values()) {
       for (const { id, source } of session.sampling.values()) {
@@ -138,14 +140,14 @@ export class Sessions {
     }
   }
 
-  /** A session that its client has finished; it is no longer among the others. @throws ApiError 404 */
+  /** Removes a session that its client has finished. @throws ApiError 404 */
   take(id: string): Session {
     const session = this.get(id);
     this.all.delete(id);
     return session;
   }
 
-  /** Sessions nobody has been heard of for so long; they are no longer among the others. */
+  /** Removes sessions without a sign of life for this long. */
   takeSilent(silentMs: number, now = Date.now()): Session[] {
     const silent = this.list().filter(({ lastSeenAt }) => now - lastSeenAt > silentMs);
     for (const { id } of silent) this.all.delete(id);

@@ -11,10 +11,10 @@ import { TinkerService } from './tinker-service';
 
 Logger.overrideLogger(false);
 
-/** Holds no weights; its steps last as long as a test wants them to. */
+/** Holds no weights; the test determines the duration of its steps. */
 class HeldEngine {
   readonly models: string[] = [];
-  /** Learning rates of the steps, in their order. */
+  /** Learning rates of the steps, in order. */
   readonly steps: number[] = [];
   private held: Promise<void> = Promise.resolve();
   release: () => void = () => undefined;
@@ -137,7 +137,7 @@ describe('a request that is refused', () => {
     await result(await step(id, 1));
     for (const each of early) await result(each);
     expect(engine.steps).toEqual([1, 3, 4]);
-    // What is too late is so still, and what has begun keeps its number.
+    // A late request stays late, and one in progress keeps its number.
     await expect(step(id, 0)).rejects.toThrow('which has passed');
     const load = { model_id: id, seq_id: 5, path: 'tinker://a/weights/b' };
     await expect(call('load_weights', load)).rejects.toThrow('LoadWeights is not permitted');
@@ -219,7 +219,7 @@ it('keeps the sampling sessions of a client that are asked, and ends those asked
   await begin(1_024);
   expect(service.sampling.getSampler(first)).toMatchObject({ sampler_id: first });
   expect(() => service.sampling.getSampler(second)).toThrow(/1024 others were asked since/);
-  // What has ended can be begun anew under its number.
+  // An ended one can be started again under its number.
   expect(await begin(1)).not.toBe(second);
 });
 

@@ -14,15 +14,15 @@ import { Sessions, type Session } from './sessions';
 import { TrainingVerbs } from './training';
 import { WeightsVerbs } from './weights';
 
-/** Clients that are there at a time. */
+/** Maximum number of clients. */
 const MAX_SESSIONS = 1024;
 
-/** What this server understands besides Tinker's API: see the guide. */
+/** Extensions of Tinker's API: see the guide. */
 export const EXTENSIONS = ['weights', 'digests', 'untrained_logprobs', 'critic'] as const;
 
 type Verb = (body: unknown) => object | Promise<object>;
 
-/** Tinker's verbs over an engine. */
+/** Tinker's operations over an engine. */
 export class TinkerService {
   readonly listing: Listing;
   readonly sampling: SamplingVerbs;
@@ -31,7 +31,7 @@ export class TinkerService {
   private readonly verbs: Readonly<Record<string, Verb>>;
   private readonly sweeper: NodeJS.Timeout;
 
-  /** @param images that the engine was started with */
+  /** @param images with which the engine was started */
   constructor(
     private readonly model: ServedModel,
     dir: string,
@@ -75,7 +75,7 @@ export class TinkerService {
       create_sampling_session: (body) => this.sampling.createSamplingSession(body),
       asample: (body) => this.sampling.asample(body),
       weights_info: (body) => this.listing.weightsInfo(body),
-      // What the official client asks of a server, and what it tells of itself: that goes nowhere.
+      // Requests of the official client for its configuration, and its telemetry, which is discarded.
       'client/config': () => ({ pjwt_auth_enabled: false, proto_compress_fwdbwd: false }),
       'client/dynamic_config': () => ({ refresh_interval_sec: 300 }),
       telemetry: () => ({ status: 'accepted' }),
@@ -84,12 +84,12 @@ export class TinkerService {
     this.sweeper.unref();
   }
 
-  /** Requests in progress. */
+  /** Number of requests in progress. */
   get active(): number {
     return this.context.futures.active;
   }
 
-  /** @throws ApiError 404 where there is no such verb */
+  /** @throws ApiError 404 for an unknown operation */
   async call(verb: string, body: unknown): Promise<object> {
     if (Object.hasOwn(this.verbs, verb)) return this.verbs[verb](body);
     const known = Object.keys(this.verbs).join(', ');
@@ -108,7 +108,7 @@ export class TinkerService {
     };
   }
 
-  /** The answer or the failure of a request; undefined where it has to be asked for again. */
+  /** The answer or the failure of a request; undefined if the client has to ask again. */
   retrieve(body: unknown): Promise<Answer | Failure | undefined> {
     const fields = fieldsOf(body);
     const id = fields.requiredText('request_id');
@@ -116,13 +116,14 @@ export class TinkerService {
     fields.end();
     const { futures, sessions } = this.context;
     const owner = futures.ownerOf(id);
-    // Who waits for an answer is there, also where nothing else is heard of it; asked again in time, however long the answer takes.
+    // A client that waits for an answer is alive, even without heartbeats; it asks again in time, however long the
+    // answer takes.
     if (owner !== undefined) sessions.heard(owner);
     const { pollMs, sessionTimeoutMs } = this.limits;
     return futures.wait(id, Math.min(pollMs, sessionTimeoutMs / 2));
   }
 
-  /** Ends what is silent, and deletes what has expired. */
+  /** Ends inactive sessions, and deletes expired checkpoints. */
   async sweep(now = Date.now()): Promise<void> {
     const { sessions, store } = this.context;
     try {
@@ -136,7 +137,7 @@ export class TinkerService {
     }
   }
 
-  /** What newer clients say when they are done: their models and answers need not wait for a silence. */
+  /** Newer clients announce their end, so that their models and answers can be released immediately. */
   async finish(id: string, body: unknown): Promise<void> {
     const fields = fieldsOf(body);
     fields.note('reason', 'detail');

@@ -19,7 +19,7 @@ const ROLES: readonly LossModel[] = ['policy', 'critic'];
 
 type NewRun = RunRecord & { role: LossModel };
 
-/** Verbs that make, train and unload models. */
+/** Operations that create, train and unload models. */
 export class TrainingVerbs {
   private readonly passes: Passes;
 
@@ -46,7 +46,7 @@ export class TrainingVerbs {
     this.mustHaveRoom();
     const id = randomUUID();
     const record = this.recordOf({ lora, role }, metadata);
-    // Begun before this returns, and not at all where too much is in progress.
+    // Started before this returns, or not at all if too many requests are in progress.
     const requestId = futures.begin(session.id, async () => {
       const { weights } = await this.addModel(session, id, record, seed);
       return answer({ model_id: id, type: 'create_model', weights });
@@ -56,7 +56,7 @@ export class TrainingVerbs {
     return pending(requestId, id);
   }
 
-  /** @throws ApiError where as many models are trained as may be */
+  /** @throws ApiError if the maximum number of models is being trained */
   mustHaveRoom(): void {
     const { sessions, limits } = this.context;
     if (sessions.models().length < limits.maxModels) return;
@@ -77,7 +77,7 @@ export class TrainingVerbs {
     };
   }
 
-  /** The model is one of its session before this returns. */
+  /** The model belongs to its session before this returns. */
   async addModel(
     session: Session,
     id: string,
@@ -152,7 +152,7 @@ export class TrainingVerbs {
       const { metrics, weights } = await engine
         .optimStep({ model: id, optimizer, learningRate, maxGradNorm })
         .catch(async (error: unknown) => {
-          // Or the next step would begin with them.
+          // Otherwise the next step would include them.
           await engine.discardGradients(id).catch(() => undefined);
           throw error;
         });
@@ -161,8 +161,8 @@ export class TrainingVerbs {
   }
 
   /**
-   * Answers a request that a model counts. One that is refused takes no number: the next is not kept waiting for it, and a corrected one may
-   * come under the same. Whoever is to send it again unchanged is waited for.
+   * Answers a numbered request of a model. A rejected one does not use up its number: the next request does not wait
+   * for it, and a corrected one may reuse the number. A request that the client will retry unchanged is waited for.
    */
   counted(body: unknown, verb: (body: unknown) => object): object {
     try {
@@ -175,8 +175,9 @@ export class TrainingVerbs {
   }
 
   /**
-   * Begins what a client numbered, in its turn; what was begun under the number already is not begun again.
-   * @param check throws where it may not be begun
+   * Starts a client's numbered request in order; a request that was already started under the number is not started
+   * again.
+   * @param check throws if it may not be started
    */
   numbered(
     modelId: string,
@@ -199,7 +200,7 @@ export class TrainingVerbs {
   }
 }
 
-/** @throws ApiError where a model is to be something else than what there is */
+/** @throws ApiError for an unknown role */
 function roleOf(fields: Fields): LossModel {
   const asked = fields.text('model_role') ?? 'policy';
   const role = ROLES.find((each) => each === asked);
@@ -207,12 +208,12 @@ function roleOf(fields: Fields): LossModel {
   throw invalid('model_role', `is "${asked.slice(0, 100)}"; expected ${ROLES.join(' or ')}`);
 }
 
-/** What a client has to correct; 408, 409 and 429 it sends again as it is. */
+/** Errors that a client has to correct; it retries 408, 409 and 429 unchanged. */
 function isRefusal(error: unknown): boolean {
   return error instanceof ApiError && error.status < 500 && ![408, 409, 429].includes(error.status);
 }
 
-/** @throws ApiError where another model is meant than the one that is served */
+/** @throws ApiError if another model is requested than the served one */
 export function mustServe(served: string, asked: string, param: string): void {
   if (asked === served) return;
   throw invalid(param, `"${asked.slice(0, 200)}" is not served here; "${served}" is`, 'model_not_found');

@@ -1,21 +1,21 @@
 import { ApiError } from '@ui-rl/openai-api';
 
-/** A request that a client numbered: under the same number nothing is done twice. */
+/** A numbered request of a client: a number is executed once. */
 interface Numbered {
   digest: string;
   requestId: string;
 }
 
-/** So many numbers are remembered; clients send again within minutes. */
+/** Number of remembered requests; clients retry within minutes. */
 const REMEMBERED = 65_536;
 
-/** Numbers of requests and what was begun for them. */
+/** Numbers of requests, and the ids of their work. */
 export class Numbers {
   private readonly known = new Map<number, Numbered>();
 
   /**
-   * The id of the request that was begun under this number, where there is one.
-   * @throws ApiError 400 where that was another request
+   * The id of the request that was started under this number, if any.
+   * @throws ApiError 400 if that was a different request
    */
   find(number: number, digest: string): string | undefined {
     const found = this.known.get(number);
@@ -35,7 +35,7 @@ export class Numbers {
   }
 }
 
-/** So many refused numbers may still be used by a corrected request. */
+/** Number of rejected numbers that a corrected request may still use. */
 const MOST_PASSED = 1024;
 
 interface Waiting {
@@ -44,30 +44,33 @@ interface Waiting {
   timer: NodeJS.Timeout;
 }
 
-/** Runs the requests of one model one after the other, in the order of their numbers though they arrive in another. */
+/**
+ * Runs the requests of one model one after the other, in the order of their numbers even if they arrive in another
+ * order.
+ */
 export class Turns {
   private next = 1;
   private last: Promise<unknown> = Promise.resolve();
   private readonly waiting = new Map<number, Waiting>();
-  /** Numbers whose requests were refused: nobody waits for them. */
+  /** Numbers of rejected requests, for which other requests do not wait. */
   private readonly passed = new Set<number>();
 
-  /** @param gapMs how long a request waits for those of smaller numbers to arrive */
+  /** @param gapMs time that a request waits for those with smaller numbers to arrive */
   constructor(private readonly gapMs: number) {}
 
-  /** Whether a request may come under a number: it is yet to come, or the one that came was refused. */
+  /** Whether a number is available: it has not arrived yet, or its request was rejected. */
   isOpen(number: number): boolean {
     return number >= this.next || this.passed.has(number);
   }
 
-  /** Whether nothing that comes before a number is awaited. */
+  /** Whether all requests before a number have arrived. */
   isNext(number: number): boolean {
     return number <= this.next;
   }
 
   /**
-   * Goes on without a number whose request was refused. Clients that count on are not waited for; those that send a corrected request under
-   * the same number still may.
+   * Continues after a rejected request. Requests with later numbers do not wait for it, and a corrected request may
+   * still use its number.
    */
   pass(number: number): void {
     if (number < this.next || this.waiting.has(number)) return;
@@ -76,7 +79,7 @@ export class Turns {
     this.callNext();
   }
 
-  /** Without a number: after all that has begun. */
+  /** Without a number: after everything that has begun. */
   async run<T>(number: number | undefined, work: () => Promise<T>): Promise<T> {
     if (number !== undefined) await this.untilTurn(number);
     const result = this.last.then(work);
@@ -91,7 +94,7 @@ export class Turns {
     this.callNext();
   }
 
-  /** In the order of numbers: whoever waits for the next one goes on after this call. */
+  /** Starts the next requests in order of their numbers; they continue after this call. */
   private callNext(): void {
     while (this.passed.has(this.next)) this.next += 1;
     const following = this.waiting.get(this.next);
@@ -113,7 +116,7 @@ export class Turns {
             'seq_id',
           ),
         );
-        // Nor is it waited for itself, once the missing one has come after all.
+        // Do not wait for this number either if the missing one arrives later.
         this.pass(number);
       }, this.gapMs);
       timer.unref();
@@ -121,7 +124,7 @@ export class Turns {
     });
   }
 
-  /** Fails what still waits for its turn. */
+  /** Fails everything that still waits. */
   end(): void {
     for (const { fail, timer } of this.waiting.values()) {
       clearTimeout(timer);

@@ -17,7 +17,7 @@ import type { Answer } from './futures';
 import type { ModelRun } from './model-run';
 import { mustServe, type TrainingVerbs } from './training';
 
-/** Verbs that write weights and read them. */
+/** Operations that save and load weights. */
 export class WeightsVerbs {
   constructor(
     private readonly context: Context,
@@ -66,7 +66,7 @@ export class WeightsVerbs {
     return this.training.numbered(modelId, seqId, digest, load, (run) => mustBeFirst(run, seqId));
   }
 
-  /** A new model with these weights, as newer clients ask for one: its id is theirs to know. */
+  /** Creates a model with these weights, as newer clients request it: they know its id in advance. */
   private createFrom(sessionId: string, fields: Fields, digest: string): object {
     const { sessions, futures, store, model } = this.context;
     const session = sessions.get(sessionId);
@@ -84,7 +84,7 @@ export class WeightsVerbs {
     const id = `${session.id}:train:${seq}`;
     const requestId = futures.begin(session.id, async () => {
       const { run: saved } = await store.open(wanted.address);
-      // Meanwhile there may be others, and the client be gone.
+      // Meanwhile other models may have been created, and the client may have left.
       this.training.mustHaveRoom();
       const record = this.training.recordOf({ lora: saved.lora, role: roleIn(saved) }, metadata);
       const { run } = await this.training.addModel(sessions.get(session.id), id, record);
@@ -108,7 +108,7 @@ export class WeightsVerbs {
     return answer({ type: 'load_weights', path: addressText(address), model_id: run.id, weights });
   }
 
-  /** Under a path, or for one sampling session that is held in memory only. */
+  /** Under a path, or in memory for one sampling session. */
   saveWeightsForSampler(body: unknown): object {
     const fields = fieldsOf(body);
     const modelId = fields.requiredText('model_id');
@@ -116,7 +116,7 @@ export class WeightsVerbs {
     const path = fields.text('path');
     const samplingSeq = fields.number('sampling_session_seq_id', { min: 0, integer: true });
     const ttl = ttlOf(fields);
-    // Weights that are sampled from while they change are nothing that is here.
+    // Sampling from weights that change is not supported.
     fields.only('kind', 'snapshot');
     fields.note('user_metadata');
     fields.end();
@@ -172,7 +172,7 @@ export class WeightsVerbs {
 
 interface Load {
   address: CheckpointAddress;
-  /** Whether the state of the optimizer is loaded, too. */
+  /** Whether to load the optimizer state, too. */
   optimizer: boolean;
 }
 
@@ -188,13 +188,13 @@ function readLoad(fields: Fields): Load {
   );
 }
 
-/** A critic has a head that a policy has not. */
+/** A critic has a head, which a policy lacks. */
 function mustHaveRole({ id, role }: ModelRun, saved: LossModel, address: CheckpointAddress): void {
   if (saved === role) return;
   throw invalid('path', `${addressText(address)} holds a ${saved}, but ${id} is a ${role}`);
 }
 
-/** As Tinker has it: what was asked of a model before would be lost in silence. */
+/** As in Tinker: results of earlier requests to the model would be lost silently. */
 function mustBeFirst({ requests, turns }: ModelRun, seqId: number | undefined): void {
   if (requests === 0 && turns.isNext(seqId ?? 1)) return;
   throw new ApiError(

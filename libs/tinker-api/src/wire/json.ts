@@ -85,7 +85,7 @@ function readChunk(value: unknown, path: string): WireChunk {
 }
 
 function readTensor(value: unknown, path: string): WireTensor {
-  // As the first versions of the protocol sent them.
+  // The form of the first protocol versions.
   if (Array.isArray(value)) return { data: numbers(value, path) };
   const fields = Fields.of(value, path);
   for (const name of ['sparse_crow_indices', 'sparse_col_indices']) {

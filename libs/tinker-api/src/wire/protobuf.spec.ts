@@ -13,7 +13,7 @@ const double = (field: number, value: number, into = new BinaryWriter()) =>
 
 /** ForwardBackwardRequest without data. */
 const request = (loss = 'ppo') => text(4, loss, text(1, 'a'));
-/** An option as clients have always sent it, and as newer ones do. */
+/** An option in the form that all clients send, and in that of newer ones. */
 const old = (name: string, value: number, into: BinaryWriter) =>
   message(5, (entry) => double(2, value, text(1, name, entry)), into);
 const option = (name: string, value: number | string, into: BinaryWriter) =>

@@ -3,8 +3,9 @@ import { invalid, unsupported } from '@ui-rl/openai-api';
 import type { TrainingRequest, WireChunk, WireDatum, WireTensor } from './training-request';
 
 /*
- * The messages of Tinker's package `tinker_public`, of which the official client sends ForwardBackwardRequest and reads
- * ForwardBackwardOutput and SampleResponse. Numbers of fields: src/tinker/proto/tinker_public_pb2.pyi of thinking-machines-lab/tinker.
+ * The messages of Tinker's package `tinker_public`, of which the official client sends ForwardBackwardRequest and
+ * reads ForwardBackwardOutput and SampleResponse. Field numbers: src/tinker/proto/tinker_public_pb2.pyi of
+ * thinking-machines-lab/tinker.
  */
 
 const FLOAT32 = 1;
@@ -12,8 +13,8 @@ const INT64 = 2;
 const STOP_REASONS = { stop: 0, length: 1 } as const;
 
 /**
- * Calls `read` with each field, which has to read it or to answer false.
- * @throws ApiError that names a field which is not known: what it asks for would not be done
+ * Calls `read` with each field, which must read it or return false.
+ * @throws ApiError that names an unknown field, whose request would otherwise be ignored
  */
 function eachField(
   bytes: Uint8Array,
@@ -27,12 +28,12 @@ function eachField(
     if (read(field, reader) === false) {
       throw unsupported('body', `has field ${field} of tinker_public.${message}, which is not known here`);
     }
-    // Noted only.
+    // Accepted but ignored.
     if (reader.pos === begin) reader.skip(type, field);
   }
 }
 
-/** @throws ApiError where the bytes are no such message */
+/** @throws ApiError if the bytes are not such a message */
 export function readTrainingRequest(bytes: Uint8Array): TrainingRequest {
   try {
     return trainingRequest(bytes);
@@ -45,7 +46,7 @@ export function readTrainingRequest(bytes: Uint8Array): TrainingRequest {
 function trainingRequest(bytes: Uint8Array): TrainingRequest {
   const data: WireDatum[] = [];
   const numbers: Record<string, number> = {};
-  // Newer clients say all options here as well, and texts here alone.
+  // Newer clients also send all options here, and texts only here.
   const options: Record<string, number | string> = {};
   const request = { modelId: '', seqId: 0, lossFn: '', forwardOnly: false };
   eachField(bytes, 'ForwardBackwardRequest', (field, reader) => {
@@ -65,7 +66,7 @@ function trainingRequest(bytes: Uint8Array): TrainingRequest {
   });
   const { seqId, ...others } = request;
   const lossConfig = { ...numbers, ...options };
-  // An absent number is 0 on this wire; the client counts from 1.
+  // An absent number is 0 in this format; the client counts from 1.
   return { ...others, ...(seqId === 0 ? {} : { seqId }), data, lossConfig, scoresAll: true };
 }
 
@@ -80,7 +81,7 @@ function lossOption(bytes: Uint8Array): number | string {
   return found;
 }
 
-/** Where tokens are said to come from, which changes nothing of what is computed here. */
+/** Provenance of tokens, which does not affect the computation here. */
 const PROVENANCE = [3, 4];
 
 function datum(bytes: Uint8Array, path: string): WireDatum {
@@ -142,7 +143,7 @@ function image(bytes: Uint8Array, path: string): WireChunk {
     else if (field === 3) found.expectedTokens = reader.int32();
     else if (field === 4)
       throw unsupported(`${path}.override_dimensions`, 'is not supported here: an image has its own size');
-    // Its format is seen in its bytes.
+    // The bytes show its format.
     else return field === 2;
     return true;
   });
@@ -172,13 +173,13 @@ function packedNumbers(bytes: Uint8Array): number[] {
   return numbers;
 }
 
-/** A copy that typed arrays can lie over. */
+/** A copy with the alignment that typed arrays require. */
 function aligned(bytes: Uint8Array, size: number): ArrayBuffer {
   if (bytes.length % size !== 0) throw new Error(`${bytes.length} bytes are no array of ${size} bytes each`);
   return Uint8Array.from(bytes).buffer;
 }
 
-/** What `forward_backward` answers: arrays by name, for each datum one of as many numbers as it has positions. */
+/** The result of `forward_backward`: arrays by name, one per datum with as many numbers as it has positions. */
 export interface TrainingOutput {
   outputs: readonly Readonly<Record<string, Float32Array>>[];
   metrics: Readonly<Record<string, number>>;
@@ -226,7 +227,7 @@ export interface SampleOutput {
     logprobs: readonly number[];
     stopReason: 'stop' | 'length';
   }[];
-  /** One for each token of the prompt; NaN where nothing is said of it. */
+  /** One per token of the prompt; NaN where there is no value. */
   promptLogprobs?: Float32Array;
 }
 
@@ -246,7 +247,7 @@ export function writeSampleOutput({ sequences, promptLogprobs }: SampleOutput): 
   return writer.finish();
 }
 
-/** Of a field with a length unless another wire type is named: 0 whole numbers, 1 doubles. */
+/** A length-delimited field unless another wire type is given: 0 integers, 1 doubles. */
 function tag(field: number, wireType = 2): number {
   return field * 8 + wireType;
 }

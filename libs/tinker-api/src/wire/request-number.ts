@@ -1,12 +1,12 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 
-/** Whose request it is, and which one. */
+/** The model of a request, and its number. */
 export interface RequestNumber {
   modelId: string;
   seqId: number;
 }
 
-/** What a body says of itself, whatever else is wrong with it; undefined where it has no number. */
+/** The number in a body, even if the rest is invalid; undefined if it has none. */
 export function requestNumberOf(body: unknown): RequestNumber | undefined {
   const { modelId, seqId } = Buffer.isBuffer(body) ? inProtobuf(body) : inJson(body);
   return typeof modelId === 'string' && Number.isSafeInteger(seqId)
@@ -36,7 +36,7 @@ function inProtobuf(bytes: Uint8Array): Found {
       else reader.skip(type, field);
     }
   } catch {
-    // Cut off: what came before that counts.
+    // Truncated: the fields read so far are valid.
   }
   return found;
 }

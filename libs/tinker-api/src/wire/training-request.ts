@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** A part of a model input as a client sends it. */
+/** A part of a model input in a request. */
 export type WireChunk =
   | { type: 'text'; tokens: readonly number[] }
-  /** An encoded image as base64; it stands where its features go. */
+  /** An encoded image as base64, at the position of its features. */
   | { type: 'image'; base64: string; expectedTokens?: number };
 
-/** An array by position, or what its shape says. */
+/** An array by position, or with a shape. */
 export interface WireTensor {
   data: readonly number[];
   shape?: readonly number[];
@@ -17,20 +17,23 @@ export interface WireDatum {
   inputs: ReadonlyMap<string, WireTensor>;
 }
 
-/** `forward_backward` and `forward`, as JSON or protobuf brought it. */
+/** `forward_backward` and `forward`, parsed from JSON or protobuf. */
 export interface TrainingRequest {
   modelId: string;
   seqId?: number;
   lossFn: string;
-  /** Options of the loss; losses here have no texts. */
+  /** Options of the loss; losses here have no text options. */
   lossConfig: Readonly<Record<string, number | string>>;
   data: readonly WireDatum[];
   forwardOnly: boolean;
-  /** Whether log-probabilities or values of positions of weight 0 are asked for: in `forward_backward` a pass of their own. */
+  /**
+   * Whether to return log-probabilities or values of positions with weight 0: in `forward_backward` that needs a
+   * separate pass.
+   */
   scoresAll: boolean;
 }
 
-/** The same for a request that is sent again, whatever the order of its maps. */
+/** Equal for a repeated request, whatever the order of its maps. */
 export function digestOf(request: TrainingRequest): string {
   const hash = createHash('sha256');
   const { data, lossConfig, ...head } = request;
