@@ -47,7 +47,7 @@ it('a learner with other folders goes on from what the first one uploaded', () =
   expect(existsSync(join(folder, 'gone/checkpoints/000003'))).toBe(false);
   expect(readdirSync(join(places.second, RUN, 'checkpoints'))).toContain('000003');
   expect(existsSync(join(fleet.runsDir, RUN))).toBe(false);
-  expect(fleet.output('learner')).toMatch(/goes on from checkpoint .*second/);
+  expect(fleet.output('learner')).toMatch(/continues from checkpoint .*second/);
 });
 
 it('a third place answers and scores with any checkpoint of the run, by its address', async () => {

@@ -133,7 +133,7 @@ it('scores the probes once more where the engine has failed to', async () => {
 });
 
 describe.each(['vllm', 'sglang'])('%s', (name) => {
-  it('samples what the engine would, each version under a name of its own', async () => {
+  it('samples what the engine would, each version under its own name', async () => {
     const [server] = await startServers(1);
     await startSampler(name);
     const first = await publishNext();

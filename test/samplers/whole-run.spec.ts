@@ -60,7 +60,7 @@ async function trainStep(runId: string, step: number): Promise<void> {
   await world.playGroup(runId, 2 * step + 1, [0, 1]);
 }
 
-it('a run whose policy is sampled by vLLM goes to its end, each version under a name of its own', async () => {
+it('a run whose policy is sampled by vLLM goes to its end, each version under its own name', async () => {
   const runId = await world.startRun(options);
   for (let step = 0; step < STEPS; step += 1) {
     await trainStep(runId, step);

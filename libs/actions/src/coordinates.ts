@@ -62,7 +62,7 @@ export class Axis {
   write(pixel: number): number {
     if (!Number.isInteger(pixel) || pixel < 0 || pixel >= this.pixels) {
       throw new RangeError(
-        `${pixel} is no pixel of a screenshot of ${this.pixels}, expected 0 to ${this.pixels - 1}`,
+        `${pixel} is not a pixel of a screenshot of ${this.pixels}, expected 0 to ${this.pixels - 1}`,
       );
     }
     const centre = ((pixel + 0.5) * this.span) / this.pixels;

@@ -19,7 +19,7 @@ const ENDS = new RegExp(END, 'gi');
 export const CUT_OFF =
   'The thoughts never end, so that there is no action: end them and write the action behind them.';
 /** What a correction says where there is no action behind thoughts. */
-export const ONLY_THOUGHTS = 'What stands in the thoughts is no action.';
+export const ONLY_THOUGHTS = 'Text inside the thoughts is not an action.';
 
 /** Starts that are tried at most, so that an answer of nothing but markers takes no time that grows with its square. */
 const MOST_STARTS = 8;

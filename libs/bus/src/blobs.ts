@@ -40,7 +40,7 @@ export class BlobStore {
 
   /** The blobs of one run, which are deleted with it. Throws `BusError` `configuration` for an invalid run id. */
   of(runId: string): RunBlobs {
-    if (!isRunId(runId)) throw new BusError('configuration', `"${runId}" is no run id`);
+    if (!isRunId(runId)) throw new BusError('configuration', `"${runId}" is not a run id`);
     return {
       put: (bytes, hash = sha256(bytes)) => this.put(runId, bytes, hash),
       get: (hash) => this.get(runId, hash),

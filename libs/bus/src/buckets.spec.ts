@@ -129,7 +129,7 @@ describe('buckets', () => {
     // One run cannot read blobs of another, whatever a message names.
     expect(await bus.blobs.of('another').get(hash)).toBeNull();
     expect(await blobs.get('*')).toBeNull();
-    expect(() => bus.blobs.of('*')).toThrow(/"\*" is no run id/);
+    expect(() => bus.blobs.of('*')).toThrow(/"\*" is not a run id/);
     await other.close();
   });
 

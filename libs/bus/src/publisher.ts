@@ -50,7 +50,7 @@ export class Publisher {
 
   /** See `BusService.event`. */
   async event(event: EventBody<RunEvent>, id: string): Promise<void> {
-    if (!isRunId(event.runId)) throw new BusError('configuration', `"${event.runId}" is no run id`);
+    if (!isRunId(event.runId)) throw new BusError('configuration', `"${event.runId}" is not a run id`);
     const at = event.at ?? new Date().toISOString();
     await this.publishJson(
       subjects.event(event.runId, event.type),

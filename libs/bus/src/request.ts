@@ -66,7 +66,7 @@ export function isUnanswered(reply: Reply<unknown>): boolean {
 
 function failureOf(subject: string, timeoutMs: number, error: unknown): Reply<never> {
   if (error instanceof NoRespondersError || (error instanceof RequestError && error.isNoResponders())) {
-    return failure('no_responders', `nobody answers ${subject}: is the service that serves it running?`);
+    return failure('no_responders', `no answer to ${subject}: is the service that serves it running?`);
   }
   if (
     error instanceof TimeoutError ||

@@ -59,7 +59,7 @@ export class RunDirectory {
   async create(record: RunRecord, phase: RunPhase = 'baseline', shown?: ShownRunFile): Promise<void> {
     const { runId, config, createdAt: at } = record;
     if (!isRunId(runId))
-      throw new BusError('configuration', `"${runId}" is no run id: letters, digits, - and _`);
+      throw new BusError('configuration', `"${runId}" is not a run id: letters, digits, - and _`);
     await this.refuseRecentlyDeleted(runId);
     const created = await this.bucket.create(runKeys.record(runId), record);
     const stored = created === null ? await this.record(runId) : record;

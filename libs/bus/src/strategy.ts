@@ -49,10 +49,7 @@ export class BusStrategy extends Server implements CustomTransportStrategy {
   }
 
   on(): never {
-    throw new BusError(
-      'handlers',
-      'the bus transport has no events of its own: follow bus.connection.status()',
-    );
+    throw new BusError('handlers', 'the bus transport has no events: follow bus.connection.status()');
   }
 
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the signature is Nest's

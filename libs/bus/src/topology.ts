@@ -66,7 +66,7 @@ export async function ensureTopology(place: Place): Promise<Stores> {
     }
     if (!isApiError(error) || !isTooSmall(error)) throw error;
     logger.warn(
-      'the store of NATS is too small to reserve what each stream may hold: they share it, without bounds of their own',
+      'the store of NATS is too small to reserve what each stream may hold: they share it without individual bounds',
     );
     await giveBackReservations(jsm);
     return ensureAll(place, () => -1);

@@ -126,7 +126,7 @@ export const METRICS: readonly MetricInfo[] = [
   metric('env/all/episodes', 'episodes', 'trained episodes'),
   metric('env/all/turns_per_episode', 'turns', 'mean'),
   metric('env/all/ac_tokens_per_turn', 'tokens', 'mean length of an answer'),
-  metric('env/all/parse_failures', 'share', 'answers that are no action'),
+  metric('env/all/parse_failures', 'share', 'answers without a readable action'),
   metric('env/all/truncated', 'share', 'episodes that used up their turns'),
   metric(
     'env/all/by_group/frac_mixed',

@@ -132,7 +132,7 @@ export const BUCKET_STORAGE: Readonly<Record<keyof typeof BUCKETS, KeptBucket>> 
   files: {
     name: BUCKETS.files,
     kind: 'object store',
-    owner: 'whoever named it: several runs may use it',
+    owner: 'the user who uploaded it: several runs may use it',
     whenFull: 'the upload waits and says so',
     deleted: 'by hand: `nats object rm files <sha256>`',
   },

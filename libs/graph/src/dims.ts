@@ -38,7 +38,7 @@ function parse(dim: Dim): Polynomial {
 function badDim(dim: Dim): GraphError {
   return new GraphError(
     'build',
-    `"${dim}" is no dimension; use a number, a name such as 'B', or sums and products of these`,
+    `"${dim}" is not a dimension; use a number, a name such as 'B', or sums and products of these`,
   );
 }
 

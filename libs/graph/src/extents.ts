@@ -58,6 +58,6 @@ function loneSymbols(shape: Value['shape']): LoneSymbol[] {
 function twoExtents(symbol: string, known: number, found: number, name: string): GraphError {
   return new GraphError(
     'session',
-    `dimension "${symbol}" is ${known} in the inputs before "${name}" and ${found} there; extents that differ need symbols of their own`,
+    `dimension "${symbol}" is ${known} in the inputs before "${name}" and ${found} there; extents that differ need different symbols`,
   );
 }

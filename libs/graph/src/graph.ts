@@ -208,7 +208,7 @@ export class Graph {
     if (this.names.has(name)) {
       throw new GraphError(
         'build',
-        `graph "${this.name}" has the name "${name}" twice; outputs need names of their own`,
+        `graph "${this.name}" has the name "${name}" twice; outputs need different names`,
       );
     }
     this.names.add(name);

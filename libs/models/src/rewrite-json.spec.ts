@@ -9,6 +9,6 @@ test('numbers keep their spelling, whatever is changed beside them', () => {
   );
 });
 
-test('what is no JSON is refused', () => {
+test('what is not JSON is refused', () => {
   expect(() => rewriteJson('{"a": }', (json) => json)).toThrow(SyntaxError);
 });

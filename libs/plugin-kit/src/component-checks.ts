@@ -130,7 +130,7 @@ function checkOption({
   if (type === 'any' && expected === 'any value') {
     return `has an option "${name}" without validators: nothing would check it`;
   }
-  return doc === '' ? `has an option "${name}" without @Doc: nobody would know what it does` : null;
+  return doc === '' ? `has an option "${name}" without @Doc: add a description` : null;
 }
 
 function checkDefaults(type: OptionsClass): string | null {
@@ -158,7 +158,7 @@ function checkEnvironment({ environment }: Candidate): string | null {
 
 function checkPages({ pages, environment }: Candidate): string | null {
   if (pages === undefined) return null;
-  if (!isRecord(pages)) return `has "pages" that is no object, found ${show(pages)}`;
+  if (!isRecord(pages)) return `has "pages" that is not an object, found ${show(pages)}`;
   for (const [page, where] of Object.entries(pages)) {
     if (!isName(page)) return `has a page named ${show(page)}, expected ${NAMES}`;
     if (isRecord(where)) {
@@ -179,7 +179,7 @@ function checkPages({ pages, environment }: Candidate): string | null {
 
 function checkScripts({ scripts }: Candidate): string | null {
   if (scripts === undefined) return null;
-  if (!isRecord(scripts)) return `has "scripts" that is no object, found ${show(scripts)}`;
+  if (!isRecord(scripts)) return `has "scripts" that is not an object, found ${show(scripts)}`;
   for (const [script, file] of Object.entries(scripts)) {
     if (!isName(script)) return `has a script named ${show(script)}, expected ${NAMES}`;
     if (typeof file !== 'string' || !existsSync(file)) {

@@ -86,7 +86,7 @@ export async function emptyDatabase(): Promise<string | undefined> {
  */
 async function createCluster(dataDir: string, signal?: AbortSignal): Promise<void> {
   if (existsSync(dataDir) && (await readdir(dataDir)).length > 0) {
-    throw new Error('the folder holds something that is no database: name another one or an empty one');
+    throw new Error('the folder holds files that are not a database: name another one or an empty one');
   }
   const draft = await mkdtemp(`${dataDir}.new-`);
   try {

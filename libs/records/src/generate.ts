@@ -26,7 +26,7 @@ export async function draftMigration(
   now = new Date(),
 ): Promise<MigrationDraft | null> {
   if (!NAME.test(name)) {
-    throw new RecordsError('configuration', `"${name}" is no name of a migration, such as runs-with-owners`);
+    throw new RecordsError('configuration', `"${name}" is not a migration name, such as runs-with-owners`);
   }
   const pending = await pendingMigrations(dataSource);
   if (pending.length > 0) {

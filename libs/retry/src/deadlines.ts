@@ -18,7 +18,7 @@ export const DEADLINES = {
   servicesOfRun: {
     what: 'any service, to take up a run that a command has announced (`ui-rl train`)',
     ms: 10_000,
-    then: 'a warning that says how to start them; the command goes on waiting',
+    then: 'a warning that says how to start them; the command continues to wait',
   },
   publish: { what: 'the broker, to answer one operation of JetStream', ms: 3_000, then: 'another attempt' },
   bucket: {
@@ -76,7 +76,7 @@ export const DEADLINES = {
   environmentAnswer: {
     what: 'one answer of an env service, beyond which a lost one is asked for again',
     ms: 5_000,
-    then: 'the actor asks again; work that goes on is not begun again',
+    then: 'the actor asks again; running work is not started again',
   },
   environmentMargin: {
     what: 'the network, on top of the deadline of an environment',
@@ -141,7 +141,7 @@ export const DEADLINES = {
   outsideLeave: {
     what: 'such a server, to end a session that is given up',
     ms: 5_000,
-    then: 'nobody waits for it any more',
+    then: 'the caller stops waiting',
   },
   taskSource: {
     what: 'a task source, to load its tasks',
@@ -154,14 +154,14 @@ export const DEADLINES = {
     then: 'the page is asked for again',
   },
   pluginThread: {
-    what: 'a component in a thread of its own (actor), to end a call whose time is over',
+    what: 'a component in its own thread (actor), to end a call whose time is over',
     ms: 1_000,
     then: 'its thread is ended; other calls are made once more, in another',
   },
   tracker: {
     what: 'one call of a tracker',
     ms: 10_000,
-    then: 'an error in the log of the learner; the run goes on',
+    then: 'an error in the log of the learner; the run continues',
   },
   traces: {
     what: 'a collector of traces, to take the last ones when a service ends',
@@ -189,14 +189,14 @@ export const DEADLINES = {
     then: 'the newest reported checkpoint counts',
   },
   lostEpisode: {
-    what: 'an episode that was requested, that no queue holds any more and whose trajectory nobody has (learner, evaluator)',
+    what: 'an episode that was requested, that left its queue and has no trajectory (learner, evaluator)',
     ms: 30_000,
     then: 'it is requested again under another id, twice at most; then its group is replaced, or it counts as invalid',
   },
   stall: {
     what: 'any sign of an evaluation (evaluator)',
     ms: 120_000,
-    then: 'a warning of the run, `stall`; it goes on waiting',
+    then: 'a warning of the run, `stall`; it continues to wait',
   },
   stopHandlers: {
     what: 'handlers that run while a service stops',
@@ -220,7 +220,7 @@ export const DEADLINES = {
     then: 'it is killed, with all that it started',
   },
   unreadConsumer: {
-    what: 'whoever reads a stream for itself alone (`ui-rl train`), to ask for the next message',
+    what: 'a reader of its own copy of a stream (`ui-rl train`), to ask for the next message',
     ms: 600_000,
     then: 'the broker deletes its consumer; it is made anew when it asks again',
   },

@@ -82,7 +82,7 @@ export const RETRIES = {
     then: 'the message becomes a dead letter',
   },
   request: {
-    what: 'whoever asks: a request that nobody listens to, or whose connection was lost',
+    what: 'a request without a responder, or whose connection was lost',
     firstMs: 200,
     maxMs: 200,
     then: 'as long as the caller wants, then the reply is a failure with the code `no_responders` or `disconnected`',
@@ -114,7 +114,7 @@ export const RETRIES = {
     then: 'until the run is over; what it holds is kept meanwhile',
   },
   samplerWeights: {
-    what: 'sampler: an adapter that could not be fetched or loaded; the learner is told why',
+    what: 'sampler: an adapter that could not be fetched or loaded; the learner gets the reason',
     firstMs: 5_000,
     maxMs: 5_000,
     then: 'until it is not wanted any more; other samplers are asked meanwhile',
@@ -124,7 +124,7 @@ export const RETRIES = {
     firstMs: 500,
     maxMs: 8_000,
     withinMs: 300_000,
-    then: 'the engine ends, and the run goes on from its newest checkpoint (engine.retry_ms says until when)',
+    then: 'the engine ends, and the run continues from its newest checkpoint (engine.retry_ms says until when)',
   },
   endpointPolicy: {
     what: '`ui-rl eval`: an answer of an endpoint that is busy, failed, or cannot be reached, sooner or later where the endpoint says so',
@@ -134,7 +134,7 @@ export const RETRIES = {
     then: 'the episode is invalid; where the endpoint cannot be reached, the evaluation ends with what it has reached',
   },
   judge: {
-    what: 'reward `judge`: an answer of its endpoint that is busy, failed, or cannot be reached, sooner or later where the endpoint says so, and one that is no verdict',
+    what: 'reward `judge`: an answer of its endpoint that is busy, failed, or cannot be reached, sooner or later where the endpoint says so, and an answer without a verdict',
     firstMs: 500,
     maxMs: 8_000,
     attempts: 4,
@@ -233,7 +233,7 @@ export const RETRIES = {
     then: 'the start ends with what the hub said',
   },
   hubDownload: {
-    what: 'learner and command line: a download that broke off, gone on with where it stopped; counted are attempts in a row in which nothing arrived',
+    what: 'learner and command line: a download that broke off, continued where it stopped; counted are attempts in a row in which nothing arrived',
     firstMs: 1_000,
     maxMs: 16_000,
     attempts: 6,

@@ -229,7 +229,7 @@ export class ExternalSampler implements Sampler {
       const { change } = this.processes;
       const result = found();
       if (result !== undefined) return result;
-      if (ends.aborted) throw new Error('nobody waits for samplers any more');
+      if (ends.aborted) throw new Error('the run no longer waits for samplers');
       const now = performance.now();
       if (now > end)
         throw new SamplingError(

@@ -26,7 +26,7 @@ export function decideOnUnservedRuns(bus: BusService): Responder {
     schema: UnservedRequest,
     handle: async ({ reason }, { subject, signal }) => {
       const [, , service, runId] = subject.split('.');
-      if (!isRunId(runId)) return failure('bad_request', `"${runId}" is no run id`);
+      if (!isRunId(runId)) return failure('bad_request', `"${runId}" is not a run id`);
       const reply: UnservedReply = { verdict: await verdictOn(bus, service, runId, signal) };
       if (reply.verdict === 'failed') {
         bus.logger.error(`run ${runId} has failed: no ${service} can serve it`);

@@ -229,7 +229,7 @@ function checkBatch({ training, rollout }: RunFile, refuse: Refuse): void {
   refuse(
     episodes % size === 0
       ? `training.batch_size is ${episodes} episodes, but training.groups_per_batch ${groups} times rollout.group_size ${size} are ${groups * size}: leave one of them out`
-      : `training.batch_size is ${episodes} episodes, which are no whole groups of rollout.group_size ${size}`,
+      : `training.batch_size is ${episodes} episodes, which is not a multiple of rollout.group_size ${size}`,
   );
 }
 
@@ -283,7 +283,7 @@ function checkWarmStart(
   }
   if (scope === 'pair' && warm_start.reward_threshold !== 0) {
     refuse(
-      `training.warm_start.reward_threshold would have no effect: ${name} compares the episodes of pairs, whatever their return`,
+      `training.warm_start.reward_threshold would have no effect: ${name} compares the episodes of pairs and ignores their return`,
     );
   }
   if (warm_start.steps !== undefined && warm_start.epochs !== 1) {

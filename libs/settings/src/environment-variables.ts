@@ -18,7 +18,7 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
     's3://bucket/prefix: where screenshots, large messages, checkpoints and shared files lie, the same for every service and command (at the broker)',
   AWS_ENDPOINT_URL_S3:
     'address of a service other than AWS that speaks the protocol of S3, https://host:port; AWS_ENDPOINT_URL does, too',
-  AWS_ENDPOINT_URL: 'the same, for whatever else reads it as well',
+  AWS_ENDPOINT_URL: 'the same; other programs read this one',
   AWS_REGION: "region of the bucket (what AWS's own configuration says; us-east-1 elsewhere)",
   AWS_ACCESS_KEY_ID:
     "who we are there, together with AWS_SECRET_ACCESS_KEY (what AWS's own client finds: a profile, a web identity, the role of the machine)",

@@ -81,7 +81,7 @@ it('whoever receives a run file refuses paths of other machines, and folders as 
   const run = read(TASKS, '--load_checkpoint', '../adapter');
   run.model.name = '/models/mine';
   expect(() => parseRunFile(run, registry, 'run x')).toThrow(
-    /^run x: model\.load_checkpoint is the path .*\/adapter on the machine of somebody else, .*uirl:\/\/folder[^]*run x: tasks\[0\]\.path is the path [^]*run x: model\.name is the folder \/models\/mine, which is another one on each machine/,
+    /^run x: model\.load_checkpoint is the path .*\/adapter on another machine, .*uirl:\/\/folder[^]*run x: tasks\[0\]\.path is the path [^]*run x: model\.name is the folder \/models\/mine, which is another one on each machine/,
   );
 });
 

@@ -56,11 +56,11 @@ export function refusePaths(run: RunFile, registry: ComponentRegistry, where: st
     .filter(({ isAddress }) => !isAddress)
     .map(({ option, kind, value }) => ({
       category: 'file',
-      message: `${where}: ${option} is the path ${value} on the machine of somebody else, expected an address such as uirl://${kind}/<sha256>/<name>: ui-rl train uploads what its run file names`,
+      message: `${where}: ${option} is the path ${value} on another machine, expected an address such as uirl://${kind}/<sha256>/<name>: ui-rl train uploads what its run file names`,
     }));
   const { log_path: logPath } = run.logging;
   if (logPath !== undefined) {
-    const message = `${where}: logging.log_path is ${logPath}, a path on the machine of somebody else, expected logging.log_dir: services of a broker keep all runs in their UIRL_RUNS_DIR`;
+    const message = `${where}: logging.log_path is ${logPath}, a path on another machine, expected logging.log_dir: services of a broker keep all runs in their UIRL_RUNS_DIR`;
     problems.push({ category: 'file', message });
   }
   const { name } = run.model;

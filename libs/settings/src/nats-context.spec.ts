@@ -61,7 +61,7 @@ describe('a context file of the nats command', () => {
   it('that is not there, or no JSON, is named', () => {
     expect(() => nats({ NATS_CONTEXT: file })).toThrow(`there is no context file ${file}`);
     writeFileSync(file, 'password: hush');
-    expect(() => nats({ NATS_CONTEXT: file })).toThrow(`${file} cannot be read: it is no JSON`);
+    expect(() => nats({ NATS_CONTEXT: file })).toThrow(`${file} cannot be read: it is not JSON`);
     expect(() => nats({ NATS_CONTEXT: file })).not.toThrow(/hush/);
   });
 });

@@ -72,7 +72,7 @@ function jsonIn(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as unknown;
   } catch (cause) {
-    const reason = cause instanceof SyntaxError ? 'it is no JSON' : (cause as NodeJS.ErrnoException).code;
+    const reason = cause instanceof SyntaxError ? 'it is not JSON' : (cause as NodeJS.ErrnoException).code;
     throw settingsError('file', `the context file ${path} cannot be read: ${reason}`, { cause });
   }
 }

@@ -31,7 +31,7 @@ describe('options of other recipes', () => {
     expect(read({}, '--batch_size', '12').training.groups_per_batch).toBe(3);
     expect(read({ batch_size: 32, groups_per_batch: 8 }).training.groups_per_batch).toBe(8);
     expect(refusal({ batch_size: 30 })).toBe(
-      'training.batch_size is 30 episodes, which are no whole groups of rollout.group_size 4',
+      'training.batch_size is 30 episodes, which is not a multiple of rollout.group_size 4',
     );
     expect(refusal({ batch_size: 32, groups_per_batch: 10 })).toBe(
       'training.batch_size is 32 episodes, but training.groups_per_batch 10 times rollout.group_size 4 are 40: leave one of them out',
@@ -157,7 +157,7 @@ describe('options of other recipes', () => {
       const run = readRunFile({ file }, registry);
       expect(run.logging.log_path).toBe(join(folder, 'logs/first'));
       expect(() => parseRunFile(structuredClone(run), registry)).toThrow(
-        /logging\.log_path is .*logs\/first, a path on the machine of somebody else, expected logging\.log_dir/,
+        /logging\.log_path is .*logs\/first, a path on another machine, expected logging\.log_dir/,
       );
       expect(read({}, '--log_path', 'here').logging.log_path).toBe('/home/me/here');
     } finally {

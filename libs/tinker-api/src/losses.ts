@@ -85,7 +85,7 @@ export function chooseLoss(
   if (unknown !== undefined) {
     const takes = taken.length === 0 ? 'none' : taken.join(', ');
     const of = role === 'critic' ? ' of a critic' : '';
-    throw invalid(`loss_fn_config.${unknown}`, `is no option of ${name}${of} here, which takes ${takes}`);
+    throw invalid(`loss_fn_config.${unknown}`, `is not an option of ${name}${of} here, which takes ${takes}`);
   }
   const [text] = Object.entries(options).filter(([, value]) => typeof value === 'string');
   if (text !== undefined) throw invalid(`loss_fn_config.${text[0]}`, `is a text, expected a number`);

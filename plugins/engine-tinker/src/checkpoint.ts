@@ -35,7 +35,7 @@ export async function readCheckpoint(dir: string): Promise<CheckpointFile> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw new TinkerError(
       'checkpoint',
-      `${file} cannot be read: engine tinker goes on from checkpoints that it wrote itself`,
+      `${file} cannot be read: engine tinker continues from checkpoints that it wrote itself`,
       { cause },
     );
   });

@@ -23,7 +23,7 @@ async function wireChunk(chunk: ModelInputChunk, fetchImage: FetchImage): Promis
     );
   }
   const bytes = await fetchImage(sha256);
-  if (bytes === null) throw new TinkerError('request', `nobody has the bytes of image ${sha256} any more`);
+  if (bytes === null) throw new TinkerError('request', `no store has the bytes of image ${sha256} any more`);
   const format = JPEG.every((byte, index) => bytes[index] === byte) ? 'jpeg' : 'png';
   return { type: 'image', data: Buffer.from(bytes).toString('base64'), format, expected_tokens: tokens };
 }

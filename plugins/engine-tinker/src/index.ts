@@ -5,7 +5,7 @@ import { TinkerEngine } from './tinker-engine';
 const tinker: EngineComponent<TinkerOptions> = {
   kind: 'engine',
   name: 'tinker',
-  description: "Samples and trains with a service of Tinker's API, on whatever hardware it has.",
+  description: "Samples and trains with a service of Tinker's API, on its hardware.",
   options: TinkerOptions,
   environment: ENVIRONMENT,
   conflicts: conflictsOf,

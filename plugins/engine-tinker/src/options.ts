@@ -69,10 +69,10 @@ export function serviceOf(
   { TINKER_BASE_URL: own, TINKER_API_KEY: key }: Readonly<Record<string, string>>,
 ): { address: string; key: string | undefined; isTrusted: boolean; withheld: boolean } {
   if (own !== undefined && !isServerAddress(own)) {
-    throw new PluginError('option', 'TINKER_BASE_URL is no address such as http://host:8123');
+    throw new PluginError('option', 'TINKER_BASE_URL is not an address such as http://host:8123');
   }
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
-    throw new PluginError('option', 'TINKER_API_KEY is no key: it has spaces or letters beyond ASCII');
+    throw new PluginError('option', 'TINKER_API_KEY is not a key: it has spaces or letters beyond ASCII');
   }
   const named = base_url ?? own;
   if (named === undefined) {

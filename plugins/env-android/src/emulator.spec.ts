@@ -87,7 +87,7 @@ it('a snapshot that is not there, and a token that is wrong, are told in the wor
 it('no snapshot is loaded on a device that is none', async () => {
   await expect(
     environment({ ...variables, ANDROID_SERIAL: 'R58M123' }, { snapshot: 'clean' }),
-  ).rejects.toThrow('R58M123 is no emulator');
+  ).rejects.toThrow('R58M123 is not an emulator');
   await expect(environment(variables, { snapshot: 'clean; kill' })).rejects.toThrow(
     'must be the name of a snapshot',
   );

@@ -56,7 +56,7 @@ export function allowedDevices({ serials, snapshot }: AndroidOptions, variables:
   if (real !== undefined) {
     throw new PluginError(
       'option',
-      `environment android: ${real} is no emulator, and has no snapshot "${snapshot}"`,
+      `environment android: ${real} is not an emulator, and has no snapshot "${snapshot}"`,
     );
   }
   return { serials: chosen };

@@ -113,7 +113,7 @@ async function storageResult(check: StorageCheck, tab: BrowserTab): Promise<Chec
   // What is compared with no text is JSON, as a number or a list is stored.
   const isJson = path !== undefined || (operator !== 'exists' && typeof value !== 'string');
   const whole = text === undefined || !isJson ? text : parsed(text);
-  if (whole === UNREADABLE) return result(false, 'a value that is no JSON');
+  if (whole === UNREADABLE) return result(false, 'a value that is not JSON');
   const found = path === undefined ? whole : valueAt(whole, path);
   return result(compare(operator, found, value), found === undefined ? 'nothing' : 'a value');
 }

@@ -13,7 +13,7 @@ export class BrowserOptions {
   pages_per_browser = 8;
 
   @Doc(
-    'how an episode begins on a page that the last one has left: own resets pages of a folder that have a reset of their own, and trusts them; in_place resets those whose reset comes from a script as well, and loads a page anew where the last episode has left something or the first frame is another one',
+    'how an episode begins on a page that the last one has left: own resets pages of a folder that have their own reset, and trusts them; in_place resets those whose reset comes from a script as well, and loads a page anew where the last episode has left something or the first frame is another one',
   )
   @IsIn(RESETS)
   reset: (typeof RESETS)[number] = 'own';

@@ -58,7 +58,7 @@ export class TabFailure {
 /** How the process of a page has ended, as Chromium says it. */
 export function crashOf(status: string): BrowserError {
   return status === 'crashed' || status === 'oom'
-    ? new BrowserError('crashed', 'the page crashed, by a fault of its own or for want of memory', {
+    ? new BrowserError('crashed', 'the page crashed, by its own fault or out of memory', {
         end: 'page_crashed',
       })
     : new BrowserError('crashed', `the process of the page was ended from outside: ${status}`);

@@ -63,7 +63,7 @@ function showApplication(application: Application, options: ShowOptions): Shown 
   if (!application.network && !kernel.network) {
     throw new DesktopError(
       'no_confinement',
-      `the kernel gives ${spec.name} no network of its own (user namespaces); allow them, or where it may reach the network ` +
+      `the kernel gives ${spec.name} no own network (user namespaces); allow them, or where it may reach the network ` +
         `say so in DESKTOP_APPLICATIONS: ${spec.name}: { network: true }`,
     );
   }
@@ -151,7 +151,7 @@ function showPage({ folder }: { folder: string }, options: ShowOptions): Shown {
   };
 }
 
-/** For what is done in a page: it may come to something that is no JSON, which nobody wants to know. */
+/** For what is done in a page: it may come to something that is not JSON, which nobody wants to know. */
 function withoutValue(expression: string): string {
   return `(async () => { await (${expression}); })()`;
 }

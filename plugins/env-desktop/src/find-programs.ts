@@ -54,7 +54,7 @@ function named(
   if (path === undefined || isExecutable(path)) return path;
   throw new DesktopError(
     'no_desktop',
-    `${variable}=${path} is no program; correct it, or install one: ${INSTALL}`,
+    `${variable}=${path} is not a program; correct it, or install one: ${INSTALL}`,
   );
 }
 

@@ -141,7 +141,7 @@ describe('a desktop', () => {
     ['a program without a window', 'nothing', /sleep has shown no window in 6000 ms/, 'no_window'],
     ['a program without the window', 'two', /no window with "wanted title" in its title/, 'no_window'],
     ['a program whose state cannot be read', 'liar', /ended with code 4; it said: oops/, 'application_error'],
-    ['a program whose state is no state', 'talker', /is no JSON: not json/, 'application_error'],
+    ['a program whose state is no state', 'talker', /is not JSON: not json/, 'application_error'],
     ['a program that takes all memory', 'glutton', /uses \d+ MiB, more than the 300 of memory_mb/, 'crashed'],
   ])('%s ends its episode and says why', async (_what, application, message, code) => {
     let reply: unknown = await lab.open({ application });

@@ -25,7 +25,7 @@ export function plainState(json: string, whose: string): Record<string, unknown>
       typeof value === 'string' ? value.replace(UNSTORABLE, ' ') : value,
     );
   } catch {
-    return refuse(whose, `is no JSON: ${plainLine(json, 200)}`);
+    return refuse(whose, `is not JSON: ${plainLine(json, 200)}`);
   }
   return isRecord(state) ? state : refuse(whose, 'must be an object');
 }

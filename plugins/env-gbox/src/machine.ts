@@ -25,7 +25,7 @@ export function accountOf(variables: Readonly<Record<string, string>>): Account 
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new PluginError(
       'option',
-      'environment gbox: GBOX_API_KEY is no key: it has spaces or letters beyond ASCII',
+      'environment gbox: GBOX_API_KEY is not a key: it has spaces or letters beyond ASCII',
     );
   }
   return { baseUrl: readAddress(address), key };
@@ -41,7 +41,7 @@ function readAddress(address: string): string {
   ) {
     throw new PluginError(
       'option',
-      'environment gbox: GBOX_BASE_URL is no address of https://host/path/; http is taken on this machine only',
+      'environment gbox: GBOX_BASE_URL is not an address such as https://host/path/; http is taken on this machine only',
     );
   }
   return url.href.endsWith('/') ? url.href : `${url.href}/`;

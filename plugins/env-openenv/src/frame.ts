@@ -71,7 +71,7 @@ async function ofPixels(rows: readonly unknown[], from: string): Promise<Screens
     isRectangle(rows, width);
   const bytes = new Uint8Array(isScreen ? width * height * channels : 0);
   if (!isScreen || !copied(rows, bytes, channels)) {
-    throw new OutsideError('crashed', `${from} has a picture that is no rectangle of pixels of 0 to 255`);
+    throw new OutsideError('crashed', `${from} has a picture that is not a rectangle of pixels of 0 to 255`);
   }
   const { default: sharp } = await import('sharp');
   const raw = { width, height, channels: channels as 1 | 3 | 4 };

@@ -129,7 +129,7 @@ export class Endpoint {
     }
     if (this.takesSchema && /response_format|json_schema/.test(message)) {
       this.takesSchema = false;
-      this.log('warn', `${this.name} takes no JSON schema: it is told in words alone how to answer`);
+      this.log('warn', `${this.name} takes no JSON schema: the prompt alone explains how to answer`);
       return true;
     }
     return false;

@@ -13,7 +13,7 @@ import { Above, Doc, Fits, MAX_WAIT_MS, type RunView } from '@ui-rl/plugin-kit';
 
 const RUBRIC =
   'The episode is a success only if the goal of the task is fully reached at the end, and the screen shows it. ' +
-  'Steps towards the goal, good intentions and side effects that undo it are not enough. Where you cannot tell, it is no success.';
+  'Steps towards the goal, good intentions and side effects that undo it are not enough. If you cannot tell, it is not a success.';
 
 export class JudgeOptions {
   @Doc(

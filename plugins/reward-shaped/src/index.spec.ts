@@ -54,7 +54,7 @@ function total(played: JudgedEpisode, options = new ShapedOptions()): number {
   return all.reduce((sum, value) => sum + value, 0);
 }
 
-test('pays success, and takes for turns, for what was done on the same screen before, and for answers that are no action', () => {
+test('pays success, and takes for turns, for what was done on the same screen before, and for answers without a readable action', () => {
   const played = episode(
     [
       { screen: 'one', action: 'click' },

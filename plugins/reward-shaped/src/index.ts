@@ -6,7 +6,7 @@ const shaped: RewardComponent<ShapedOptions> = {
   kind: 'reward',
   name: 'shaped',
   description:
-    'Success, progress towards the checks of the task, and small costs of turns, repeated actions, answers that are no action, and of ending too early.',
+    'Success, progress towards the checks of the task, and small costs of turns, repeated actions, answers without a readable action, and of ending too early.',
   options: ShapedOptions,
   conflicts: (options) => {
     const problem = weightsProblem(options);

@@ -24,7 +24,7 @@ export class ShapedOptions {
   @Min(0)
   repeated_action = 0.01;
 
-  @Doc('taken for an answer that is no action')
+  @Doc('taken for an answer without a readable action')
   @IsNumber()
   @Min(0)
   parse_error = 0.02;

@@ -7,7 +7,7 @@ import { Vllm } from './vllm';
 const vllm: SamplerComponent<VllmOptions> = {
   kind: 'sampler',
   name: 'vllm',
-  description: 'Samples from servers of vLLM, each version of the adapter under a name of its own.',
+  description: 'Samples from servers of vLLM, each version of the adapter under its own name.',
   options: VllmOptions,
   conflicts: (_options, run) => conflictsOf('vllm', run),
   create: (options, context) =>
@@ -17,7 +17,7 @@ const vllm: SamplerComponent<VllmOptions> = {
 const sglang: SamplerComponent<ServerOptions> = {
   kind: 'sampler',
   name: 'sglang',
-  description: 'Samples from servers of SGLang, each version of the adapter under a name of its own.',
+  description: 'Samples from servers of SGLang, each version of the adapter under its own name.',
   options: ServerOptions,
   conflicts: (_options, run) => conflictsOf('sglang', run),
   create: (options, context) => Promise.resolve(new ServerSampler(new Sglang(), options, context)),

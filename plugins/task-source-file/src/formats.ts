@@ -123,7 +123,7 @@ function rowsOf(text: string, delimiter: string, path: string): Row[] {
   try {
     return parse(text, { delimiter, bom: true, info: true, skip_empty_lines: true }) as unknown as Row[];
   } catch (cause) {
-    throw new PluginError('option', `tasks: ${path} is no table: ${(cause as Error).message}`, { cause });
+    throw new PluginError('option', `tasks: ${path} is not a table: ${(cause as Error).message}`, { cause });
   }
 }
 
@@ -185,6 +185,6 @@ function jsonOf(text: string, where: () => string): unknown {
   try {
     return JSON.parse(unmarked(text)) as unknown;
   } catch (cause) {
-    throw new PluginError('option', `tasks: ${where()} is no JSON: ${(cause as Error).message}`, { cause });
+    throw new PluginError('option', `tasks: ${where()} is not JSON: ${(cause as Error).message}`, { cause });
   }
 }

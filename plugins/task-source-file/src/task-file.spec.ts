@@ -147,7 +147,7 @@ it.each([
     '{"id": "a", "description": "b"}\n\n{"id": "c"}',
     /line\.jsonl, line 3: description is nothing, expected a text/,
   ],
-  ['cut.jsonl', '{"id": "a", "description": "b"}\n{"id": "c"', /cut\.jsonl, line 2 is no JSON: /],
+  ['cut.jsonl', '{"id": "a", "description": "b"}\n{"id": "c"', /cut\.jsonl, line 2 is not JSON: /],
   ['long.jsonl', `{"id": "a"${' '.repeat(2 ** 21)}}`, /long\.jsonl, line 1 is longer than 1048576 bytes/],
   [
     'check.yaml',
@@ -156,7 +156,7 @@ it.each([
   ],
   ['text.yaml', '- Bake a cake', /text\.yaml, task 1 is "Bake a cake", which no task source understands/],
   ['odd.yaml', '- 7', /odd\.yaml, task 1: expected a task, found 7/],
-  ['ragged.csv', 'id,description\na', /ragged\.csv is no table: Invalid Record Length.*line 2/],
+  ['ragged.csv', 'id,description\na', /ragged\.csv is not a table: Invalid Record Length.*line 2/],
   [
     'cell.csv',
     'id,description,environment\na,b,{kind: x',

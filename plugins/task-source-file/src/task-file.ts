@@ -32,7 +32,7 @@ export class TaskFile implements StoredTasks {
       );
     }
     try {
-      if (!(await stat(path)).isFile()) throw new Error('it is no file');
+      if (!(await stat(path)).isFile()) throw new Error('it is not a file');
       return new TaskFile(path, format, await open(path), entries);
     } catch (cause) {
       throw new PluginError('option', `tasks: ${path} cannot be read: ${(cause as Error).message}`, {

@@ -262,7 +262,7 @@ describe('what is no list', () => {
   it.each([
     ['text/html', '<html>', /answered text\/html, expected application\/json .* or application\/x-ndjson/],
     ['application/json', '{"tasks": 7}', /answered \{"tasks":7\}, expected a list of tasks, or/],
-    ['application/json', '[{"id"', /tasks is no JSON: .*; it begins with \[\{"id"/],
+    ['application/json', '[{"id"', /tasks is not JSON: .*; it begins with \[\{"id"/],
     ['application/json', '[]', /\/tasks has no task/],
     ['application/json', '[7]', /\/tasks, task 1: expected a task, found 7/],
     ['application/json', '[{"id": "a"}]', /\/tasks, task 1: description is nothing, expected a text/],
@@ -271,7 +271,7 @@ describe('what is no list', () => {
       '["Bake a cake"]',
       /\/tasks, task 1 is "Bake a cake", which no task source understands/,
     ],
-    [lines, '{"description": "b"}\n\n{"id"', /\/tasks, line 3 is no JSON/],
+    [lines, '{"description": "b"}\n\n{"id"', /\/tasks, line 3 is not JSON/],
     [lines, '{"id": "a", "description": "b", "max_step": 3}', /line 1: unknown field "max_step".*maxSteps/],
     [
       lines,

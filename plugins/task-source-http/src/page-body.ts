@@ -85,7 +85,7 @@ function jsonOf(text: string, url: string): unknown {
   } catch (cause) {
     throw new PluginError(
       'option',
-      `tasks: ${url} is no JSON: ${(cause as Error).message}; it begins with ${outsideText(text, 80)}`,
+      `tasks: ${url} is not JSON: ${(cause as Error).message}; it begins with ${outsideText(text, 80)}`,
       { cause },
     );
   }

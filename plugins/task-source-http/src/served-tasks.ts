@@ -61,7 +61,7 @@ export class ServedTasks implements StoredTasks {
     } catch (cause) {
       throw new PluginError(
         'option',
-        `tasks: ${this.whereAt(line)} is no JSON: ${(cause as Error).message}`,
+        `tasks: ${this.whereAt(line)} is not JSON: ${(cause as Error).message}`,
         {
           cause,
         },

@@ -35,7 +35,7 @@ const mlflow: TrackerComponent<MlflowOptions> = {
   create: ({ mlflow_experiment: experiment, mlflow_run_name: name }, { runId, config, environment, log }) => {
     const uri = environment.MLFLOW_TRACKING_URI;
     if (uri === undefined || !/^https?:\/\/[^\s?#]+$/.test(uri) || !URL.canParse(uri)) {
-      const found = uri === undefined ? 'is not set' : 'is no such address';
+      const found = uri === undefined ? 'is not set' : 'is not such an address';
       throw new PluginError(
         'option',
         `tracker mlflow needs the address of a server in the environment of the learner, MLFLOW_TRACKING_URI=http://host:5000, which ${found}`,

@@ -21,7 +21,7 @@ export class EvaluatorService extends RunService {
     if (unchecked.length > 0) await this.warnUnchecked(plan);
     if (judgedByRewards.length > 0) {
       this.bus.logger.log(
-        `${judgedByRewards.length} tasks are judged by the rewards of the run alone: their mean reward is told, no success rate`,
+        `${judgedByRewards.length} tasks are judged by the rewards of the run alone: their mean reward is reported instead of a success rate`,
       );
     }
     return new RunEvaluator(this.bus, plan);

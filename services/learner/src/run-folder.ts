@@ -51,7 +51,7 @@ function isFolderName(text: string): boolean {
 export async function openRunFolder(options: RunFolderOptions): Promise<RunFolder> {
   const { runsDir, runId, logDir = runId, ifExists } = options;
   if (!isRunId(runId) || !isFolderName(logDir))
-    throw new Misconfigured(`"${logDir}" of run "${runId}" is no folder name`);
+    throw new Misconfigured(`"${logDir}" of run "${runId}" is not a folder name`);
   const dir = join(runsDir, logDir);
   const checkpoints = join(dir, CHECKPOINTS);
   const other = await ownerOf(checkpoints);
@@ -70,7 +70,7 @@ async function makeRoom(
     throw new RunSkipped(`${found}: run ${runId} is skipped (logging.behavior_if_log_dir_exists)`);
   if (ifExists === 'ask') {
     throw new Misconfigured(
-      `${found}, and nobody can be asked here: set logging.behavior_if_log_dir_exists to overwrite, resume or skip, or choose another logging.log_dir`,
+      `${found}, and this is not a terminal that could ask: set logging.behavior_if_log_dir_exists to overwrite, resume or skip, or choose another logging.log_dir`,
     );
   }
   if (ifExists === 'overwrite') await rm(dir, { recursive: true, force: true });

@@ -50,7 +50,8 @@ export class RunSampler implements ServedRun {
       bus.respond<CancelSample>({
         subject: subjects.samplerCancel(instance),
         schema: CancelSample,
-        handle: async ({ id }) => this.asked.get(id)?.abort(new Error('nobody waits for the answer')),
+        handle: async ({ id }) =>
+          this.asked.get(id)?.abort(new Error('the caller no longer waits for the answer')),
       }),
       bus.respond<MoveSamples>({
         subject: subjects.samplerMove(instance),

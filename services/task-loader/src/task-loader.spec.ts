@@ -358,12 +358,12 @@ describe('task-loader', () => {
     [
       'are named by a path of some machine',
       { source_type: 'file', path: __filename },
-      /run run-\d+: tasks\[0\]\.path is the path .*task-loader\.spec\.ts on the machine of somebody else, expected an address/,
+      /run run-\d+: tasks\[0\]\.path is the path .*task-loader\.spec\.ts on another machine, expected an address/,
     ],
     [
       'nobody uploaded',
       { source_type: 'file', path: `uirl://file/${'0'.repeat(64)}/tasks.jsonl` },
-      /tasks\[0\]\.path is uirl:.*nobody has shared sha256 0+ at this broker/,
+      /tasks\[0\]\.path is uirl:.*no user has shared sha256 0+ at this broker/,
     ],
   ])('fails a run whose tasks %s, with the reason', async (_, tasks, reason) => {
     const runId = await world.createRun('training', { tasks: [tasks] });

@@ -77,7 +77,7 @@ describe.each(Object.entries(dialects))('%s', (name, dialect) => {
   ])('refuses an action %s', (_name, said) => {
     expect(parse(said)).toMatchObject({
       ok: false,
-      correction: expect.stringContaining('What stands in the thoughts is no action') as unknown,
+      correction: expect.stringContaining('Text inside the thoughts is not an action') as unknown,
     });
   });
 

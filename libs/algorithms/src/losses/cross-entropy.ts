@@ -4,7 +4,7 @@ import type { PolicyLossComponent } from '@ui-rl/plugin-kit';
 export const crossEntropy: PolicyLossComponent = {
   kind: 'policy-loss',
   name: 'cross_entropy',
-  description: 'Makes the tokens of the chosen episodes more probable, whatever their advantage.',
+  description: 'Makes the tokens of the chosen episodes more probable and ignores their advantage.',
   inputs: [],
   scope: 'token',
   defaultAdvantage: 'rejection_sampling',

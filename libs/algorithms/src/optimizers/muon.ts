@@ -21,7 +21,7 @@ export class MuonOptions extends AdamWOptions {
   @IsBoolean()
   nesterov = true;
 
-  @Doc('AdamW changes what is no matrix, and matrices whose name has this regular expression in it')
+  @Doc('AdamW updates everything but matrices, and matrices whose name matches this regular expression')
   @Fits('a regular expression', isRegularExpression)
   adamw_weights = 'embed_tokens|lm_head|value_head';
 

@@ -16,8 +16,7 @@ export class EntropyOptions {
 export const entropy: RegularizerComponent<EntropyOptions> = {
   kind: 'regularizer',
   name: 'entropy',
-  description:
-    'Pays for uncertainty, so that the policy goes on trying; with a floor only where there is too little of it.',
+  description: 'Pays for uncertainty, so that the policy keeps exploring; with a floor, only below it.',
   options: EntropyOptions,
   inputs: [],
   create: ({ coef, floor }) => ({

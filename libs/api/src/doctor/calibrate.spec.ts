@@ -217,7 +217,7 @@ describe('a policy of each convention', () => {
     const { verdict } = judge(given, { name: 'text' }, { coordinates: undefined, dialect }, []);
     expect(verdict).toMatchObject({
       status: 'failure',
-      found: expect.stringContaining('"there!" is no action'),
+      found: expect.stringContaining('"there!" is not an action'),
     });
   });
 

@@ -163,7 +163,7 @@ function formatInWords({ name, coordinates }: Calibration['format']): string {
 function firstComplaint(answers: readonly TargetAnswer[], dialect: Reading['dialect']): string {
   for (const { answer, sizes } of answers) {
     const read = dialect.parse(answer, sizes);
-    if (!read.ok) return `; ${JSON.stringify(answer.slice(0, 80))} is no action: ${read.correction}`;
+    if (!read.ok) return `; ${JSON.stringify(answer.slice(0, 80))} is not an action: ${read.correction}`;
   }
   return '; the other answers click nowhere';
 }

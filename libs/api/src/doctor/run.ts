@@ -25,7 +25,7 @@ export const modelCheck = ({ run }: RunToCheck, { hub, models }: CliSettings): C
     });
     const isFolder = (await stat(dir).catch(() => undefined))?.isDirectory() === true;
     if (isFolder) return [ok(`${name}: ${dir}`)];
-    const found = `${name} is no folder here, no name on the hub and none of UIRL_MODELS`;
+    const found = `${name} is not a folder, a name on the hub or a name in UIRL_MODELS`;
     return [failure(found, `known by name: ${Object.keys(models).join(', ')}`)];
   },
 });

@@ -128,7 +128,7 @@ export function modelOfCandidate(
 
 function readEndpoint(checkpoint: string): { address: string; model: string; origin: string } {
   const url = URL.canParse(checkpoint) ? new URL(checkpoint) : undefined;
-  if (url === undefined) throw new Error(`${checkpoint} is no address; expected https://host/v1#model`);
+  if (url === undefined) throw new Error(`${checkpoint} is not an address; expected https://host/v1#model`);
   if (url.username !== '' || url.password !== '') {
     throw new Error(
       `the address of an endpoint at ${url.host} holds a password, which would be recorded: UIRL_ENDPOINT_KEYS=${url.origin}=KEY keeps it`,

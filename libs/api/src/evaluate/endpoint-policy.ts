@@ -41,8 +41,8 @@ type Answer = Pick<PolicyActReply, 'text' | 'finishReason'>;
 /** The consequence of omitting each parameter. */
 const WITHOUT: Readonly<Record<Parameter, string>> = {
   seed: 'the same question may get another answer each time',
-  temperature: 'it samples at a temperature of its own',
-  top_p: 'it samples with a threshold of its own',
+  temperature: 'it samples at its own temperature',
+  top_p: 'it samples with its own threshold',
   max_tokens: 'its answers may be longer than rollout.max_tokens',
   max_completion_tokens: 'its answers may be longer than rollout.max_tokens',
 };

@@ -316,7 +316,7 @@ describe('what is wrong is said before anything is played', () => {
       /^there is no checkpoint "\.\/no-such": expected a folder, uirl:\/\/.*small/,
     );
     expect(await refused(folder)).toMatch(/holds neither adapter_config\.json nor config\.json/);
-    expect(await refused('uirl://run/000001')).toMatch(/is no address of a checkpoint/);
+    expect(await refused('uirl://run/000001')).toMatch(/is not the address of a checkpoint/);
   });
 
   it('no task, and what an endpoint cannot do', async () => {

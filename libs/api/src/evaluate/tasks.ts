@@ -55,7 +55,7 @@ export async function tasksOf(
   const rewarded = by('rewards').length;
   if (rewarded > 0)
     onWarning(
-      `${rewarded} of ${all.length} tasks are judged by rewards alone: their mean reward is told, no success rate`,
+      `${rewarded} of ${all.length} tasks are judged by rewards alone: their mean reward is reported instead of a success rate`,
     );
   return judged;
 }

@@ -27,7 +27,7 @@ export async function claimStore(
   const release = await lockFolder(dir).catch((error: unknown) => {
     if (!(error instanceof FolderInUseError)) throw error;
     throw new Error(
-      `there is a broker already over the streams in ${dir}: ${error.message}. Or give this one a folder of its own: UIRL_RUNS_DIR`,
+      `there is a broker already over the streams in ${dir}: ${error.message}. Or give this one its own folder: UIRL_RUNS_DIR`,
       { cause: error },
     );
   });

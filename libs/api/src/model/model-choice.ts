@@ -55,7 +55,9 @@ export async function chooseModel(choice: ModelChoice, fetch: FetchOptions): Pro
 export async function weightsFolder(name: string, fetch: FetchOptions): Promise<string> {
   if (parseCheckpointName(name) !== undefined) return locateCheckpoint(name, fetch);
   if (name.startsWith('uirl://')) {
-    throw new Error(`${name} is no address of a checkpoint, such as uirl://<run>/sampler_weights/000080`);
+    throw new Error(
+      `${name} is not the address of a checkpoint, such as uirl://<run>/sampler_weights/000080`,
+    );
   }
   return resolve(name);
 }
@@ -90,7 +92,7 @@ export async function baseModelFolder(
   const isFolder = (await stat(dir).catch(() => undefined))?.isDirectory() === true;
   if (isFolder) return dir;
   throw new Error(
-    `${named}, which is no folder here, no name on the hub and none of UIRL_MODELS; name the model with --model`,
+    `${named}, which is not a folder, a name on the hub or a name in UIRL_MODELS; name the model with --model`,
   );
 }
 

@@ -63,7 +63,7 @@ describe('profile of a run', () => {
   test('says what is missing', async () => {
     await expect(readProfile(folder)).rejects.toThrow('metrics.jsonl cannot be read: expected the folder');
     write('{"step":1}', 'half a li');
-    await expect(readProfile(folder)).rejects.toThrow('line 2 is no object of metrics');
+    await expect(readProfile(folder)).rejects.toThrow('line 2 is not an object of metrics');
     write('{"step":1}');
     await expect(readProfile(folder)).rejects.toThrow('no step that trained episodes');
   });

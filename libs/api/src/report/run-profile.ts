@@ -144,5 +144,5 @@ function parsed(line: string, where: string): StepMetrics {
   } catch {
     // Reported below.
   }
-  throw new Error(`${where} is no object of metrics`);
+  throw new Error(`${where} is not an object of metrics`);
 }

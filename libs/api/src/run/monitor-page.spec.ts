@@ -71,6 +71,6 @@ it('says what to do where it is not reached from here', async () => {
 
 it('says that there is none', async () => {
   expect(await findMonitorPage(bus, 'run-1')).toMatch(
-    /^none answers at this broker \(nobody answers uirl\.monitor\.page/,
+    /^none answers at this broker \(no answer to uirl\.monitor\.page/,
   );
 });

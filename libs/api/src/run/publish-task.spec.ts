@@ -58,7 +58,7 @@ test.each<[string, string | RegExp]>([
   ],
   ['{"description": "x", "environment": "browser"}', /^the task: environment is "browser", expected/],
   ['{"description": "  "}', 'the task: description holds nothing but white space'],
-  ['{"description": "x"', /^the task is no JSON: /],
+  ['{"description": "x"', /^the task is not JSON: /],
   ['[{"description": "x"}]', /^the task: expected a task, found/],
   ['{}', /^the task: description is nothing, expected a text/],
   ['   ', /^the task is empty/],

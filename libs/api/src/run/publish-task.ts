@@ -74,7 +74,7 @@ function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    throw new Error(`the task is no JSON: ${(cause as Error).message}`, { cause });
+    throw new Error(`the task is not JSON: ${(cause as Error).message}`, { cause });
   }
 }
 

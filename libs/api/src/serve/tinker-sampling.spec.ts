@@ -104,7 +104,7 @@ describe('sampling', () => {
   it('refuses what has no room, no such tokens, or is not known', async () => {
     await expect(sample({ max_tokens: 1000 })).rejects.toThrow('a sequence here has at most 256');
     const wrong = (tokens: number[]) => sample({ max_tokens: 1 }, { prompt: { chunks: [text(...tokens)] } });
-    await expect(wrong([5000])).rejects.toThrow('token 5000 is none of the model');
+    await expect(wrong([5000])).rejects.toThrow('token 5000 is not a token of the model');
     await expect(wrong([856])).rejects.toThrow('stands for an image');
     await expect(sample({ max_tokens: 1 }, { topk_prompt_logprobs: 3 })).rejects.toThrow(
       'topk_prompt_logprobs',

@@ -85,7 +85,7 @@ describe('a server', () => {
     ]);
     await expect(client.post('retrieve_future', { request_id: 'req-0' })).rejects.toThrow('404');
     await expect(client.sampler({ model_path: 'tinker://../weights/x' })).rejects.toThrow(
-      'is no address of weights',
+      'is not the address of weights',
     );
     await expect(client.sampler({ model_path: 'tinker://a/weights/none' })).rejects.toThrow('404');
   });

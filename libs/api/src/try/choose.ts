@@ -37,7 +37,7 @@ export const ANOTHER_EACH_TIME = 'it does not hold when the same is done again: 
 
 function refusalOf({ holdsAfter, holdsWithout }: CheckVerdict): string | null {
   if (holdsWithout)
-    return 'it holds without doing anything: so it was from the start, at least from some starts, or whoever serves the page keeps what was done';
+    return 'it holds without doing anything: it already passes at some starts, or the server of the page keeps what was done';
   if (!holdsAfter) return ANOTHER_EACH_TIME;
   return null;
 }
@@ -49,12 +49,12 @@ export function picked(
   ids: readonly number[],
 ): Check[] {
   if (ids.length === 0)
-    throw new TryFailure('pick one check at least: without any, nobody can say whether the task was done');
+    throw new TryFailure('pick one check at least: without checks, success cannot be judged');
   return ids.map((id) => {
     const proposal = shown.find((each) => each.id === id);
     if (proposal === undefined) throw new TryFailure(`there is no check ${id}`);
     if (proposal.refused !== null)
-      throw new TryFailure(`“${proposal.words}” is no check: ${proposal.refused}`);
+      throw new TryFailure(`“${proposal.words}” cannot be a check: ${proposal.refused}`);
     return proposals[id].check;
   });
 }

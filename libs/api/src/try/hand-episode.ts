@@ -139,11 +139,7 @@ export class HandEpisode {
     const byPage = new Promise<Chosen>((resolve, reject) => {
       this.choice = { proposals, shown, resolve };
       ends.addEventListener('abort', () =>
-        reject(
-          signal?.aborted === true
-            ? (signal.reason as Error)
-            : new TryFailure('nobody has picked the checks'),
-        ),
+        reject(signal?.aborted === true ? (signal.reason as Error) : new TryFailure('no checks were picked')),
       );
     });
     byPage.catch(() => undefined);

@@ -243,7 +243,7 @@ export class HandPlay {
     const { idleMs } = this.options;
     clearTimeout(this.idle);
     this.idle = setTimeout(
-      () => this.stop(new TryFailure(`nobody did anything for ${Math.round(idleMs / 60_000)} minutes`)),
+      () => this.stop(new TryFailure(`no activity for ${Math.round(idleMs / 60_000)} minutes`)),
       idleMs,
     );
   }

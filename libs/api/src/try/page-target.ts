@@ -43,7 +43,7 @@ function readFile(given: string, workingDir: string): FolderTarget {
   }
   if (/\.x?html?$/i.test(path)) return folderTarget(dirname(path), basename(path));
   throw new TryFailure(
-    `${path} is no page: expected an http or https address, a folder with index.html, or an .html file`,
+    `${path} is not a page: expected an http or https address, a folder with index.html, or an .html file`,
   );
 }
 
@@ -83,7 +83,7 @@ function within({ folder, path = 'index.html' }: FolderTarget, root: string): Fo
 }
 
 function readUrl(given: string): PageTarget {
-  if (!URL.canParse(given)) throw new TryFailure(`${given} is no address`);
+  if (!URL.canParse(given)) throw new TryFailure(`${given} is not an address`);
   const url = new URL(given);
   if (url.username !== '' || url.password !== '')
     throw new TryFailure(

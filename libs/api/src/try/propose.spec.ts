@@ -194,7 +194,7 @@ describe('what can be picked', () => {
       { kind: 'url', operator: 'equals', value: 'http://shop.example/x' },
     ]);
     expect(() => picked(proposals, shown, [0, 1])).toThrow(
-      /“the page shows “Saved”” is no check: it holds without/,
+      /“the page shows “Saved”” cannot be a check: it holds without/,
     );
     expect(() => picked(proposals, shown, [])).toThrow(/one check at least/);
     expect(() => picked(proposals, shown, [9])).toThrow(/no check 9/);

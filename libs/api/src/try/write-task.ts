@@ -193,7 +193,7 @@ function nextSteps(
       command: `${env}npx ui-rl quickstart --config ${config} --keep-open`,
     },
     {
-      words: 'or start services that stay, in a terminal of their own',
+      words: 'or start services that stay, in their own terminal',
       command: `${env}npx ui-rl up${allowed}`,
     },
     { words: 'and train there', command: `npx ui-rl train --config ${config}` },

@@ -161,7 +161,7 @@ describe('checkpoints in the object store', () => {
         resolveCheckpoint(name, { runsDir: dir, cacheDir: dir, archive: bus.checkpoints }),
       ).rejects.toMatchObject({
         category: 'damaged',
-        message: expect.stringContaining('is no file of a folder'),
+        message: expect.stringContaining('is not a file of a folder'),
       });
       expect(readdirSync(dir)).toEqual([]);
     },
@@ -328,7 +328,7 @@ describe('shared files', () => {
   it('say what is missing or is not what its address says', async () => {
     await expect(bus.files.share(join(dir, 'nothing'))).rejects.toThrow(/no file or folder .*nothing/);
     const absent = '0'.repeat(64);
-    await expect(bus.files.fetch(`uirl://file/${absent}/x`, cache())).rejects.toThrow(/nobody has shared/);
+    await expect(bus.files.fetch(`uirl://file/${absent}/x`, cache())).rejects.toThrow(/no user has shared/);
     const files = await new Objm(jetstream(bus.connection)).open('files');
     await files.putBlob({ name: absent }, Buffer.from('something else'));
     await expect(bus.files.fetch(`uirl://file/${absent}/x`, cache())).rejects.toMatchObject({

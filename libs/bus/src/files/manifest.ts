@@ -110,7 +110,7 @@ export function readManifest(bytes: Uint8Array, where: string): FolderManifest {
     throw new BusError('damaged', `${where}: expected a manifest of format 1 with 1 to ${MAX_FILES} files`);
   const wrong = files.find((file) => !isManifestFile(file));
   if (wrong !== undefined)
-    throw new BusError('damaged', `${where}: ${JSON.stringify(wrong)} is no file of a folder`);
+    throw new BusError('damaged', `${where}: ${JSON.stringify(wrong)} is not a file of a folder`);
   const paths = new Set(files.map(({ path }) => path.toLowerCase()));
   if (paths.size !== files.length) throw new BusError('damaged', `${where} names a file twice`);
   return { format, files: files.map(({ path, sizeBytes, sha256 }) => ({ path, sizeBytes, sha256 })) };

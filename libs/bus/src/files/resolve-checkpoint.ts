@@ -27,7 +27,7 @@ export async function resolveCheckpoint(name: string, places: CheckpointPlaces):
   if (checkpoint === undefined) {
     throw new BusError(
       'configuration',
-      `"${name}" is no address of a checkpoint, such as uirl://<run>/sampler_weights/000080`,
+      `"${name}" is not the address of a checkpoint, such as uirl://<run>/sampler_weights/000080`,
     );
   }
   const { archive, cacheDir, runsDir } = places;

@@ -35,7 +35,10 @@ export class SharedFiles {
   async fetch(address: string, cacheDir: string): Promise<string> {
     const shared = parseSharedFileName(address);
     if (shared === undefined)
-      throw new BusError('configuration', `"${address}" is no address such as uirl://file/<sha256>/<name>`);
+      throw new BusError(
+        'configuration',
+        `"${address}" is not an address such as uirl://file/<sha256>/<name>`,
+      );
     const path = join(cacheDir, 'files', shared.sha256, shared.name);
     if (await exists(path)) return path;
     if (shared.kind === 'file') await this.fetchFile(shared.sha256, path);
@@ -94,7 +97,7 @@ export class SharedFiles {
 }
 
 function absent(what: string): BusError {
-  return new BusError('missing', `nobody has shared ${what} at this broker, or it was deleted`);
+  return new BusError('missing', `no user has shared ${what} at this broker, or it was deleted`);
 }
 
 async function exists(path: string): Promise<boolean> {

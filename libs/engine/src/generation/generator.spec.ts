@@ -129,7 +129,9 @@ test('what nobody waits for any more gives up its row, or its place in the queue
   while (generator.counts.generatedTokens < 20) await generator.share(0.01);
   expect([generator.rowsActive, generator.rowsWaiting]).toEqual([4, 2]);
   for (const caller of callers.slice(1)) caller.abort();
-  expect(await Promise.all(answers.slice(1))).toEqual(Array(5).fill('nobody waits for the sample any more'));
+  expect(await Promise.all(answers.slice(1))).toEqual(
+    Array(5).fill('the caller no longer waits for the sample'),
+  );
   expect(generator.rowsWaiting).toBe(0);
   expect(await asked.ask([4, 4], 3)).toEqual([5, 6, 0]);
   expect(generator.rowsActive).toBe(1);
@@ -139,7 +141,7 @@ test('what nobody waits for any more gives up its row, or its place in the queue
   expect(generator.rowsActive).toBe(0);
   const late = new AbortController();
   late.abort();
-  await expect(generator.generate(model, weights, request, late.signal)).rejects.toThrow('nobody waits');
+  await expect(generator.generate(model, weights, request, late.signal)).rejects.toThrow('no longer waits');
 });
 
 test('who evaluates does not wait until training wants nothing any more', async () => {

@@ -9,7 +9,7 @@ import type { SampleClass } from '@ui-rl/plugin-kit';
 import type { TokenModel } from './token-model';
 
 function cancelled(): EngineError {
-  return new EngineError('request', 'nobody waits for the sample any more');
+  return new EngineError('request', 'the caller no longer waits for the sample');
 }
 
 /** Maximum number of prompt tokens per prefill pass. */

@@ -28,10 +28,7 @@ export class ImageStore {
   private async load(sha256: string): Promise<ProcessedImage> {
     const bytes = await this.fetchImage(sha256);
     if (bytes === null) {
-      throw new EngineError(
-        'request',
-        `the image ${sha256} is not in memory, and nobody has its bytes any more`,
-      );
+      throw new EngineError('request', `the image ${sha256} is not in memory, and its bytes are gone`);
     }
     const image = await this.processor.process(bytes).catch((cause: Error) => {
       throw new EngineError('request', `the image ${sha256} cannot be prepared: ${cause.message}`, { cause });

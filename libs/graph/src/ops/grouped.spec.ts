@@ -83,6 +83,6 @@ test('refuses what does not fit', () => {
     'counts must be a vector of known length, found [N]',
   );
   expect(() => ops.gatherEvenly(x, graph.input('rows', 'int64', ['M']))).toThrow(
-    'indices [M] are no multiple of the rows of [R, 2]',
+    'indices [M] are not a multiple of the rows of [R, 2]',
   );
 });

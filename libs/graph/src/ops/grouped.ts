@@ -93,7 +93,7 @@ export function gatherEvenly(x: Value, indices: Value): Value {
   if (indices.rank !== 1 || typeof times !== 'number') {
     throw new GraphError(
       'build',
-      `gatherEvenly: indices ${shapeText(indices.shape)} are no multiple of the rows of ${shapeText(x.shape)}`,
+      `gatherEvenly: indices ${shapeText(indices.shape)} are not a multiple of the rows of ${shapeText(x.shape)}`,
     );
   }
   const outputs = [{ dtype: x.dtype, shape: [indices.shape[0], ...x.shape.slice(1)] }];

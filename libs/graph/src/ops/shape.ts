@@ -151,7 +151,7 @@ export function transpose(x: Value, perm: readonly number[] = x.shape.map((_, i)
   if (axes.length !== x.rank || new Set(axes).size !== x.rank) {
     throw new GraphError(
       'build',
-      `transpose: [${perm.join(', ')}] is no order of the axes of ${shapeText(x.shape)}`,
+      `transpose: [${perm.join(', ')}] is not an order of the axes of ${shapeText(x.shape)}`,
     );
   }
   if (axes.every((axis, i) => axis === i)) return x;

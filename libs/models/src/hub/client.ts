@@ -187,7 +187,7 @@ async function readToken({ token, tokenFile }: HubOptions): Promise<string | und
   if (trimmed === '') return undefined;
   if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed;
   const from = token === undefined ? tokenFile : 'HF_TOKEN';
-  throw new HubError('denied', `${from}: is no token: expected one word of plain characters such as hf_…`);
+  throw new HubError('denied', `${from}: is not a token: expected one word of plain characters such as hf_…`);
 }
 
 function reasonOf(error: unknown): string {

@@ -25,7 +25,9 @@ export function layerFilter(pattern: string): (name: string) => boolean {
     compiled = new RegExp(`^(?:${pattern})$`);
   } catch (cause) {
     const problem = cause instanceof Error ? cause.message : String(cause);
-    throw new ModelError('bad-input', `LoRA: "${pattern}" is no regular expression: ${problem}`, { cause });
+    throw new ModelError('bad-input', `LoRA: "${pattern}" is not a regular expression: ${problem}`, {
+      cause,
+    });
   }
   return (name) => compiled.test(name);
 }

@@ -112,7 +112,7 @@ function readAction(fields: Fields): Action[] {
     case 'scroll':
       return readScroll(fields, coordinate);
     default:
-      throw invalid(fields.at('type'), `"${type}" is no action of the computer tool`);
+      throw invalid(fields.at('type'), `"${type}" is not an action of the computer tool`);
   }
 }
 

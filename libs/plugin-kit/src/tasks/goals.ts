@@ -82,6 +82,6 @@ export async function refuseSharedGoals(training: TaskList, evaluation: TaskList
   throw new PluginError(
     'option',
     `eval_tasks: ${count === 1 ? 'a goal is' : `${count} goals are`} in tasks, too: ${shared.join(', ')}${more}. Leave them out of one of both, or take ` +
-      'part: train and part: eval of the source; training goals with starts of their own are evaluated anyway (evaluation.sets: train_goals)',
+      'part: train and part: eval of the source; training goals with different starts are evaluated anyway (evaluation.sets: train_goals)',
   );
 }

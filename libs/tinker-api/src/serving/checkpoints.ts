@@ -62,7 +62,7 @@ export function parseAddress(text: string, param: string): CheckpointAddress {
     return { run, kind: kind as CheckpointKind, name };
   throw invalid(
     param,
-    `"${text.slice(0, 200)}" is no address of weights, such as tinker://<run>/weights/<name> or tinker://<run>/sampler_weights/<name>`,
+    `"${text.slice(0, 200)}" is not the address of weights, such as tinker://<run>/weights/<name> or tinker://<run>/sampler_weights/<name>`,
   );
 }
 

@@ -55,7 +55,8 @@ function arraysOf(
   };
   const targetTokens = array('target_tokens');
   const at = targetTokens.findIndex((id) => !Number.isInteger(id) || id < 0 || id >= vocabSize);
-  if (at >= 0) throw invalid(`${path}.target_tokens[${at}]`, `${targetTokens[at]} is no token of the model`);
+  if (at >= 0)
+    throw invalid(`${path}.target_tokens[${at}]`, `${targetTokens[at]} is not a token of the model`);
   const weights = given.has('weights') ? array('weights') : new Array<number>(length).fill(1);
   const lossInputs = Object.entries(wanted).map(([name, ours]): [LossInput, readonly number[]] => [
     ours,

@@ -63,7 +63,9 @@ function checkTokens(tokens: readonly number[], path: string, { vocabSize, image
   const at = tokens.findIndex((id) => id < 0 || id >= vocabSize || id === imageTokenId);
   if (at < 0) return;
   const why =
-    tokens[at] === imageTokenId ? 'stands for an image, which is a chunk of its own' : 'is none of the model';
+    tokens[at] === imageTokenId
+      ? 'stands for an image, which is a separate chunk'
+      : 'is not a token of the model';
   throw invalid(`${path}[${at}]`, `token ${tokens[at]} ${why}`);
 }
 

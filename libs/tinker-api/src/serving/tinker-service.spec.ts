@@ -147,7 +147,7 @@ describe('a request that is refused', () => {
   it('does not keep weights from being loaded by the first request that is not', async () => {
     const id = await model();
     const load = (seq_id: number, path: string) => call('load_weights', { model_id: id, seq_id, path });
-    await expect(load(1, 'nowhere')).rejects.toThrow('is no address of weights');
+    await expect(load(1, 'nowhere')).rejects.toThrow('is not the address of weights');
     await expect(load(2, 'tinker://a/weights/b').then(result)).rejects.toThrow('there are no weights');
     await expect(load(3, 'tinker://a/weights/b')).rejects.toThrow('not permitted');
   });

@@ -75,7 +75,7 @@ describe('a field that is not known', () => {
       image((each) => message(4, (of) => of, each)),
     ],
     [
-      'is no message tinker_public.ForwardBackwardRequest',
+      'is not a message tinker_public.ForwardBackwardRequest',
       text(1, 'cut off')
         .uint32(3 * 8 + LENGTH)
         .uint32(99),

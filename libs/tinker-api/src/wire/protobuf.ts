@@ -39,7 +39,7 @@ export function readTrainingRequest(bytes: Uint8Array): TrainingRequest {
     return trainingRequest(bytes);
   } catch (error) {
     if (error instanceof Error && error.name === 'ApiError') throw error;
-    throw invalid('body', 'is no message tinker_public.ForwardBackwardRequest');
+    throw invalid('body', 'is not a message tinker_public.ForwardBackwardRequest');
   }
 }
 
@@ -122,7 +122,7 @@ function chunk(bytes: Uint8Array, path: string): WireChunk {
     else return false;
     return true;
   });
-  if (found === undefined) throw invalid(path, 'is no chunk of text or image');
+  if (found === undefined) throw invalid(path, 'is not a chunk of text or image');
   return found;
 }
 
@@ -175,7 +175,8 @@ function packedNumbers(bytes: Uint8Array): number[] {
 
 /** A copy with the alignment that typed arrays require. */
 function aligned(bytes: Uint8Array, size: number): ArrayBuffer {
-  if (bytes.length % size !== 0) throw new Error(`${bytes.length} bytes are no array of ${size} bytes each`);
+  if (bytes.length % size !== 0)
+    throw new Error(`${bytes.length} bytes are not an array of ${size} bytes each`);
   return Uint8Array.from(bytes).buffer;
 }
 

@@ -18,7 +18,7 @@ export function sessionComputer(plan: EpisodePlan, policy: Policy, clock: Clock)
     },
     read: async (text, screenshot) => readAnswer(plan.dialect, text, await sizesOf(screenshot), turn()),
     write: () => {
-      throw new ApiError(400, 'a computer call of another conversation cannot be gone on from in a session');
+      throw new ApiError(400, 'a session cannot continue from a computer call of another conversation');
     },
   };
 }

@@ -138,7 +138,7 @@ it('says what to do where checkpoint, model or broker are not there', async () =
   await expect(scoreDifference(...both)).rejects.toThrow(/adapter and a checkpoint are named/);
   const source = checkpointIn('elsewhere', 'only-there');
   await expect(scoreDifference('--checkpoint', source)).rejects.toThrow(
-    /state\.json names the model only-there, which is no folder here, no name on the hub and none of UIRL_MODELS; name the model with --model/,
+    /state\.json names the model only-there, which is not a folder, a name on the hub or a name in UIRL_MODELS; name the model with --model/,
   );
   expect(await scoreDifference('--checkpoint', source, '--model', 'golden')).toBeLessThan(1e-4);
   environment({ NATS_URL: `nats://127.0.0.1:${await freePort()}` });

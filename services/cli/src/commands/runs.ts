@@ -95,9 +95,9 @@ export function runsCommand(): Command {
     .argument('<run>', 'id of the run')
     .requiredOption('--out <file>', 'file to write (JSON Lines); one that is there is replaced')
     .addOption(
-      new Option('--success <which>', 'only successes, only failures, or what nobody can judge').choices([
-        ...['yes', 'no', 'unknown'],
-      ]),
+      new Option('--success <which>', 'only successes, only failures, or episodes without a verdict').choices(
+        [...['yes', 'no', 'unknown']],
+      ),
     )
     .option('--task <text>', 'only tasks with this in their id or description')
     .option('--monitor <url>', 'address of the monitor (default: the one of the broker)')

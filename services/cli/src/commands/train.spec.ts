@@ -47,10 +47,10 @@ it('says on Ctrl-C that the run goes on, and how to end it', async () => {
     const [, runId] = await command.prints(/^run (\S+)\nmonitor .+\n/m, 60_000);
     command.child.kill('SIGINT');
     expect(await command.exited).toBe(130);
-    const after = command.output.slice(command.output.indexOf('the run goes on'));
+    const after = command.output.slice(command.output.indexOf('the run continues'));
     expect(after).toMatch(
       new RegExp(
-        `^the run goes on without this command\nmonitor none answers .*\nto end it: .*npx ui-rl runs stop ${runId}\n`,
+        `^the run continues without this command\nmonitor none answers .*\nto end it: .*npx ui-rl runs stop ${runId}\n`,
       ),
     );
     expect(await bus.runs.state(runId)).toMatchObject({ phase: 'baseline' });

@@ -74,7 +74,7 @@ export function trainCommand(): Command {
 function goesOnText(runId: string, page: string): string {
   const { hasBroker, nats } = readCliSettings();
   const where = hasBroker ? `${brokerVariable(nats)} ` : '';
-  return `the run goes on without this command\nmonitor ${page}\nto end it: ${where}npx ui-rl runs stop ${runId}`;
+  return `the run continues without this command\nmonitor ${page}\nto end it: ${where}npx ui-rl runs stop ${runId}`;
 }
 
 /** What a run would be, a line each. */
@@ -113,7 +113,7 @@ function asker(signal: AbortSignal): RunOptions['ask'] {
   if (!process.stdin.isTTY) return undefined;
   return async (question) => {
     const answer = await ask(question, { input: process.stdin, output: process.stderr }, signal);
-    if (answer === undefined) throw new Error(`nobody has answered: ${question}`);
+    if (answer === undefined) throw new Error(`no answer to: ${question}`);
     return answer;
   };
 }

@@ -84,7 +84,7 @@ export function tryCommand(): Command {
     .option('--storage-state <file>', "file of Playwright's storageState: the page begins logged in")
     .option(
       '--save-storage-state <file>',
-      'by hand: write such a file at the end; whoever has it is logged in',
+      'by hand: write such a file at the end; everyone who has the file is logged in',
     )
     .option(
       '--out <folder>',
@@ -190,7 +190,7 @@ function endText({ status, reason, turns, screenshots, task }: TryResult): strin
     ...lines,
     `\ntask ${task.id}: it succeeds where`,
     ...task.checks.map((words) => `  ${words}`),
-    'tried: true after the same actions on a fresh page, false without any',
+    'verified: passes on replay, fails without actions',
     ...task.files.map((file) => `wrote ${file}`),
     ...task.next.map(({ words, command }) => `\n${words}:\n  ${command}`),
   ].join('\n');

@@ -76,7 +76,7 @@ function admission(access: Access, maxRequests: number) {
   };
 }
 
-/** JSON-RPC says itself that what it was sent is no JSON. */
+/** JSON-RPC says itself that what it was sent is not JSON. */
 function tellNoJson(
   error: unknown,
   request: IncomingMessage & { wasNoJson?: boolean },

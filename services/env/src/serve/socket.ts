@@ -170,7 +170,7 @@ function recordOf(data: unknown): Data {
   throw new ServeError('bad_request', 'expected an object', 'data');
 }
 
-/** Undefined where it is no JSON. */
+/** Undefined where it is not JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

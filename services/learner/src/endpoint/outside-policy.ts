@@ -153,7 +153,7 @@ export class OutsidePolicy implements ServedPolicy {
     const why =
       unknown === imageTokenId
         ? 'stands for an image; images are shown in conversations'
-        : 'is none of the model';
+        : 'is not a token of the model';
     throw new ApiError(400, `prompt: token ${unknown} ${why}`, 'invalid_prompt', 'prompt');
   }
 

@@ -229,7 +229,7 @@ describe('an index set', () => {
     expect(IndexSet.parse(set.toString()).has(6)).toBe(true);
     expect([...set]).toEqual([0, 1, 2, 5, 6, 7]);
     expect(IndexSet.parse('').firstMissing).toBe(0);
-    expect(() => IndexSet.parse('1-x')).toThrow('"1-x" is no range');
+    expect(() => IndexSet.parse('1-x')).toThrow('"1-x" is not a range');
   });
 });
 

@@ -6,7 +6,7 @@ export class IndexSet {
     const set = new IndexSet();
     for (const part of text.split(',').filter((piece) => piece !== '')) {
       const match = /^(\d+)(?:-(\d+))?$/.exec(part);
-      if (match === null) throw new Error(`"${part}" is no range of whole numbers`);
+      if (match === null) throw new Error(`"${part}" is not a range of whole numbers`);
       set.ranges.push([Number(match[1]), Number(match[2] ?? match[1])]);
     }
     return set;

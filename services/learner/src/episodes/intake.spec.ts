@@ -98,7 +98,7 @@ it('takes no episode for one of a group that is of another task', async () => {
   await world.play(runId, { group: 0, member: 1, reward: 1, task: easier });
   await eventually('the refusal', async () => (await world.events(runId, 'dead_letter')).length === 1);
   const [{ reason }] = await world.events(runId, 'dead_letter');
-  expect(reason).toMatch(/nobody requested this episode: its task ".*" is not the task ".*" of its group/);
+  expect(reason).toMatch(/this episode was not requested: its task ".*" is not the task ".*" of its group/);
   await world.play(runId, { group: 0, member: 1, reward: 1, attempt: 1 });
   await world.reached(runId, 1);
   expect((await world.events(runId, 'train_step'))[0].rolloutIds).toEqual([

@@ -52,7 +52,7 @@ export class EpisodeIntake {
     const { buffer, health, stragglers } = this.parts;
     // From here to the buffer without a pause: the first episode of a group says what its others are compared with.
     const foreign = foreignRequest(trajectory.request, buffer.requestOf(trajectory.request.groupIndex));
-    if (foreign !== undefined) throw new UnacceptableMessage(`nobody requested this episode: ${foreign}`);
+    if (foreign !== undefined) throw new UnacceptableMessage(`this episode was not requested: ${foreign}`);
     stragglers.came(trajectory);
     if (problem !== undefined && stragglers.isExtra(trajectory.request)) return undefined;
     if (problem === undefined) health.played(trajectory.request.task);
@@ -78,7 +78,7 @@ export class EpisodeIntake {
     if (reason === undefined) return;
     // A learner that was stopped for a while does not know what another one has requested meanwhile.
     await lease.confirm();
-    throw new UnacceptableMessage(`nobody requested this episode: ${reason}`);
+    throw new UnacceptableMessage(`this episode was not requested: ${reason}`);
   }
 
   /** Why an episode does not count; undefined where it does. */

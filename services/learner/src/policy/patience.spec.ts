@@ -11,7 +11,7 @@ it('ends once nobody waits any more, not when the first one stops', async () => 
   const short = new Patience();
   short.wait(1);
   await eventually('it to end', () => short.signal.aborted);
-  expect(short.signal.reason).toMatchObject({ message: 'nobody waits for the answer any more' });
+  expect(short.signal.reason).toMatchObject({ message: 'the caller no longer waits for the answer' });
 });
 
 it('has no end where somebody waits for ever, or the answer is there', async () => {

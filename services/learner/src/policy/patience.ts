@@ -25,7 +25,7 @@ export class Patience {
     clearTimeout(this.timer);
     if (this.endsAt === Infinity) return;
     const left = this.endsAt - performance.now();
-    if (left <= 0) this.gone.abort(new Error('nobody waits for the answer any more'));
+    if (left <= 0) this.gone.abort(new Error('the caller no longer waits for the answer'));
     else this.timer = startTimer(left, () => this.watch()).unref();
   }
 }

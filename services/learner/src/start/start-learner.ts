@@ -81,7 +81,7 @@ async function resumeTracked(
   logger.log(
     state === undefined
       ? `run ${runId} begins with ${options.model}`
-      : `run ${runId} goes on from checkpoint ${checkpoints.folder.pathOf(state.step)}`,
+      : `run ${runId} continues from checkpoint ${checkpoints.folder.pathOf(state.step)}`,
   );
   return new Learner({
     ...{ runId, bus, lease, options, engine, sampler, weights, trackers, onFailure },

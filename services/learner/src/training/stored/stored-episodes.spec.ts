@@ -83,7 +83,7 @@ it('leaves out what is evaluated, or says nothing of the policy', async () => {
 
 const turn = (changes: object) => ({ turns: [makeTurn({ promptImages: [HASH], text: '', ...changes })] });
 const wrong: [string, object | string, RegExp][] = [
-  ['what is no JSON', '{"trajectory": ', /line 2: not JSON/],
+  ['what is not JSON', '{"trajectory": ', /line 2: not JSON/],
   ['another object', { episode: 1 }, /line 2: trajectory: should not be null or undefined/],
   [
     'a wrong type',
