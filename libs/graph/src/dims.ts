@@ -124,6 +124,23 @@ export function termsOf(dim: Dim): { coefficient: number; symbols: string[] }[] 
   }));
 }
 
+/** A dimension of one symbol: `factor * symbol + offset`. */
+export interface LoneSymbol {
+  readonly symbol: string;
+  readonly factor: number;
+  readonly offset: number;
+}
+
+/** A dimension from whose extent that of its only symbol follows (`B`, `4*Q`, `T+1`), else undefined. */
+export function loneSymbol(dim: Dim): LoneSymbol | undefined {
+  const terms = termsOf(dim);
+  const symbolic = terms.filter(({ symbols }) => symbols.length > 0);
+  if (symbolic.length !== 1 || symbolic[0].symbols.length !== 1) return undefined;
+  const { coefficient: factor, symbols } = symbolic[0];
+  const offset = terms.find(({ symbols: none }) => none.length === 0)?.coefficient ?? 0;
+  return { symbol: symbols[0], factor, offset };
+}
+
 /** A dimension as a number. Throws where the extent of a symbol is not given. */
 export function evaluateDim(dim: Dim, extents: ReadonlyMap<string, number>): number {
   if (typeof dim === 'number') return dim;

@@ -11,6 +11,26 @@ describe('extents of symbols', () => {
     expect(() => extentsOf([y], { y: zeros('float32', [5]) })).toThrow('input "y" has rank 2, found [5]');
   });
 
+  it('are read where a constant is added to a symbol', () => {
+    const z = graph.input('z', 'float32', ['4*R+1', '2*R']);
+    const extents = (rows: number, columns: number) =>
+      extentsOf([z], { z: zeros('float32', [rows, columns]) });
+    expect(Object.fromEntries(extents(13, 6))).toEqual({ R: 3 });
+    expect(() => extents(13, 8)).toThrow('dimension "R" is 3 in the inputs before "z" and 4 there');
+  });
+
+  it('are read within the graph where a constant is added to a symbol', async () => {
+    const sums = new Graph('rows');
+    const rows = sums.input('rows', 'float32', ['2*K+1', 3]);
+    sums.output('ones', ops.full(sums, ['K', 2], 1));
+    sums.output('derivative', gradients(ops.reduceSum(ops.slice(rows, 0, 1)), [rows])[0]);
+    const session = await Session.create(sums, { threads: 1 });
+    const { ones, derivative } = await session.run({ rows: zeros('float32', [5, 3]) });
+    expect(ones.dims).toEqual([2, 2]);
+    expect(Array.from(derivative.data as Float32Array)).toEqual([0, 0, 0, ...Array<number>(12).fill(1)]);
+    await session.release();
+  });
+
   it('are refused where one symbol has two', () => {
     expect(() =>
       extentsOf([x, y], { x: zeros('float32', [2, 20, 10, 3]), y: zeros('float32', [7, 1]) }),

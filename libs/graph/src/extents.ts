@@ -1,19 +1,12 @@
 import type { Tensor } from './onnxruntime';
-import { termsOf } from './dims';
+import { loneSymbol, type LoneSymbol } from './dims';
 import { GraphError } from './errors';
 import type { Value } from './graph';
 
 type Feeds = Readonly<Record<string, Tensor>>;
 
-/** A symbol that stands alone in the shape of an input: `shape[axis] = factor * symbol`. */
-interface LoneSymbol {
-  readonly symbol: string;
-  readonly axis: number;
-  readonly factor: number;
-}
-
 /**
- * The extents of all symbols that stand alone in the shapes of inputs (`B`, `4*Q`), read from what is fed to them.
+ * The extents of all symbols that stand alone in the shapes of inputs (`B`, `4*Q`, `4*Q+1`), read from what is fed to them.
  * @throws GraphError where an input is fed with another rank, or a symbol has two extents: the forward pass of a graph may not
  * notice, but what reads the extent, such as a derivative, would be wrong.
  */
@@ -36,8 +29,8 @@ export function extentReader(inputs: readonly Value[]): (feeds: Feeds) => Map<st
       if (dims.length !== rank) {
         throw new GraphError('session', `input "${name}" has rank ${rank}, found [${dims.join(', ')}]`);
       }
-      for (const { symbol, axis, factor } of symbols) {
-        const extent = dims[axis] / factor;
+      for (const { symbol, axis, factor, offset } of symbols) {
+        const extent = (dims[axis] - offset) / factor;
         const known = extents.get(symbol) ?? extent;
         if (known !== extent) throw twoExtents(symbol, known, extent, name);
         extents.set(symbol, extent);
@@ -47,11 +40,11 @@ export function extentReader(inputs: readonly Value[]): (feeds: Feeds) => Map<st
   };
 }
 
-function loneSymbols(shape: Value['shape']): LoneSymbol[] {
+/** By axis: symbols that stand alone in a dimension. */
+function loneSymbols(shape: Value['shape']): (LoneSymbol & { axis: number })[] {
   return shape.flatMap((dim, axis) => {
-    const terms = termsOf(dim);
-    if (terms.length !== 1 || terms[0].symbols.length !== 1) return [];
-    return [{ symbol: terms[0].symbols[0], axis, factor: terms[0].coefficient }];
+    const found = loneSymbol(dim);
+    return found === undefined ? [] : [{ ...found, axis }];
   });
 }
 

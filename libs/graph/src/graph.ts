@@ -1,6 +1,6 @@
 import type { Attributes } from './attributes';
 import { checkConstant, type ConstantData } from './constant';
-import { canonical, shapeText, termsOf, type Dim } from './dims';
+import { canonical, loneSymbol, shapeText, type Dim } from './dims';
 import type { DType, TypedArray } from './dtype';
 import { GraphError } from './errors';
 
@@ -10,11 +10,12 @@ import { GraphError } from './errors';
 /** Constants up to this size are shared when type, shape and bytes are equal. */
 const dedupLimitBytes = 4096;
 
-/** Where the extent of a symbol can be read when the graph runs: `shape(value)[axis] = factor * symbol`. */
+/** Where the extent of a symbol can be read when the graph runs: `shape(value)[axis] = factor * symbol + offset`. */
 export interface SymbolSource {
   readonly value: Value;
   readonly axis: number;
   readonly factor: number;
+  readonly offset: number;
 }
 
 /** Type and shape of a node's output. */
@@ -277,13 +278,14 @@ export class Graph {
   }
 
   private noteSymbol(dim: string, value: Value, axis: number): void {
-    if (!this.dims.has(dim)) this.dims.set(dim, { value, axis, factor: 1 });
-    const terms = termsOf(dim);
-    if (terms.length !== 1 || terms[0].symbols.length !== 1) return;
-    const { coefficient: factor, symbols } = terms[0];
-    const known = this.symbols.get(symbols[0]);
-    if (known === undefined || (factor === 1 && known.factor !== 1))
-      this.symbols.set(symbols[0], { value, axis, factor });
+    if (!this.dims.has(dim)) this.dims.set(dim, { value, axis, factor: 1, offset: 0 });
+    const found = loneSymbol(dim);
+    if (found === undefined) return;
+    const { symbol, ...scale } = found;
+    const isPlain = scale.factor === 1 && scale.offset === 0;
+    const known = this.symbols.get(symbol);
+    if (known === undefined || (isPlain && (known.factor !== 1 || known.offset !== 0)))
+      this.symbols.set(symbol, { value, axis, ...scale });
   }
 
   private claim(name: string): string {

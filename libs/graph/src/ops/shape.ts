@@ -33,8 +33,9 @@ export function extentOf(x: Value, axis: number): Value {
 
 function symbolValue(graph: Graph, symbol: string): Value {
   return memo(graph, `symbol:${symbol}`, () => {
-    const { value, axis, factor } = graph.sourceOf(symbol);
-    const extent = extentOf(value, axis);
+    const { value, axis, factor, offset } = graph.sourceOf(symbol);
+    const whole = extentOf(value, axis);
+    const extent = offset === 0 ? whole : single('Sub', [whole, ints(graph, [offset])], 'int64', [1]);
     return factor === 1 ? extent : single('Div', [extent, ints(graph, [factor])], 'int64', [1]);
   });
 }
