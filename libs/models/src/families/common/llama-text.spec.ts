@@ -46,6 +46,22 @@ test('a Qwen2 has biases, and embeddings are tied where either level says so', (
   expect(parse(text, { tie_word_embeddings: true }).outputWeight).toBe(tied);
 });
 
+test('a Qwen3 normalizes queries and keys, and may have wide heads', () => {
+  const text = { model_type: 'qwen3', hidden_size: 1024, num_attention_heads: 16, num_key_value_heads: 8 };
+  expect(parse(text)).toMatchObject({ headDim: 128, qkNorm: true, qkvBias: false, outputBias: false });
+  expect(parse({ ...text, attention_bias: true })).toMatchObject({ qkvBias: true, outputBias: true });
+  expect(parse({ ...text, model_type: 'qwen2' })).toMatchObject({ headDim: 64, qkNorm: false });
+});
+
+test('dynamic scaling changes no position up to max_position_embeddings', () => {
+  const { rope, maxPositions } = parse({
+    max_position_embeddings: 32_768,
+    rope_scaling: { type: 'dynamic', rope_type: 'dynamic', factor: 2 },
+  });
+  expect(rope).toEqual({ theta: 10_000, sections: null, interleaved: false });
+  expect(maxPositions).toBe(32_768);
+});
+
 test('positions are read in the original form and in that of transformers 5', () => {
   const original = { rope_theta: 500_000, rope_scaling: { type: 'linear', factor: 2 } };
   const rewritten = { rope_parameters: { rope_type: 'linear', factor: 2, rope_theta: 500_000 } };
@@ -55,12 +71,13 @@ test('positions are read in the original form and in that of transformers 5', ()
 
 test.each([
   [
-    { rope_scaling: { type: 'dynamic', factor: 2 } },
-    /rope_scaling\.type: expected one of default, linear, llama3/,
+    { rope_scaling: { type: 'yarn', factor: 2 } },
+    /rope_scaling\.type: expected one of default, linear, llama3, dynamic/,
   ],
   [{ mlp_bias: true }, /text_config\.mlp_bias: expected false/],
-  [{ model_type: 'phi' }, /model_type: expected one of llama, mistral, qwen2, found "phi"/],
+  [{ model_type: 'phi' }, /model_type: expected one of llama, mistral, qwen2, qwen3, found "phi"/],
   [{ model_type: 'qwen2', use_sliding_window: true }, /use_sliding_window: expected false/],
+  [{ model_type: 'qwen3', use_sliding_window: true }, /use_sliding_window: expected false/],
   [{ hidden_act: 'gelu' }, /hidden_act: expected one of silu/],
 ])('names what is wrong in config %#', (text, message) => {
   expect(() => parse(text)).toThrow(message);

@@ -13,11 +13,19 @@ interface DecoderKind {
   defaults: DecoderDefaults & { maxPositions: number };
   /** biases of queries, keys and values, and of the output projection */
   biases: (reader: ConfigReader) => Pick<DecoderConfig, 'qkvBias' | 'outputBias'>;
+  /** whether queries and keys are normalized per head, default false */
+  qkNorm?: boolean;
   /** sliding-window size of attention in tokens; null for full attention */
   window: (reader: ConfigReader) => number | null;
 }
 
 const wide = { hiddenSize: 4096, layers: 32, heads: 32, normEps: 1e-6 };
+
+/** @throws ModelError where a Qwen config.json turns its window on. */
+function noWindow(reader: ConfigReader): null {
+  if (reader.boolean('use_sliding_window', false)) throw reader.error('use_sliding_window', 'false');
+  return null;
+}
 
 /** Decoders with one-dimensional rotary positions, by the `model_type` of their configuration. */
 const kinds: Record<string, DecoderKind> = {
@@ -38,17 +46,23 @@ const kinds: Record<string, DecoderKind> = {
   qwen2: {
     defaults: { ...wide, vocabSize: 151_936, intermediateSize: 22_016, maxPositions: 32_768 },
     biases: () => ({ qkvBias: true, outputBias: false }),
-    window: (reader) => {
-      if (reader.boolean('use_sliding_window', false)) throw reader.error('use_sliding_window', 'false');
-      return null;
+    window: noWindow,
+  },
+  qwen3: {
+    defaults: { ...wide, vocabSize: 151_936, intermediateSize: 22_016, headDim: 128, maxPositions: 32_768 },
+    biases: (reader) => {
+      const bias = reader.boolean('attention_bias', false);
+      return { qkvBias: bias, outputBias: bias };
     },
+    qkNorm: true,
+    window: noWindow,
   },
 };
 
 function parseScaling(rope: ConfigReader): RopeScaling | undefined {
   const kind = rope.oneOf(
     rope.has('rope_type') ? 'rope_type' : 'type',
-    ['default', 'linear', 'llama3'],
+    ['default', 'linear', 'llama3', 'dynamic'],
     'default',
   );
   switch (kind) {
@@ -63,6 +77,7 @@ function parseScaling(rope: ConfigReader): RopeScaling | undefined {
         originalPositions: rope.integer('original_max_position_embeddings'),
       };
     default:
+      // `dynamic` changes no frequency up to max_position_embeddings, and longer sequences are refused.
       return undefined;
   }
 }
@@ -92,15 +107,15 @@ export interface TextModules {
 }
 
 /**
- * Parses the decoder of a family that uses any of Llama, Mistral and Qwen2, from `text_config`. Sliding-window
- * attention
- * equals full attention up to the window's length, and longer sequences are not supported:
+ * Parses the decoder of a family that uses any of Llama, Mistral, Qwen2 and Qwen3, from `text_config`. Sliding-window
+ * attention equals full attention up to the length of the window, and longer sequences are not supported:
  * `maxPositions` ends there.
  * @throws ModelError naming the field if something is missing, contradictory or unsupported.
  */
 export function parseTextConfig(top: ConfigReader, { prefix, modelType }: TextModules): DecoderConfig {
   const reader = top.section('text_config');
-  const { defaults, biases, window } = kinds[reader.oneOf('model_type', Object.keys(kinds), modelType)];
+  const { defaults, biases, qkNorm, window } =
+    kinds[reader.oneOf('model_type', Object.keys(kinds), modelType)];
   const positions = reader.integer('max_position_embeddings', defaults.maxPositions);
   return parseDecoder(
     reader,
@@ -108,7 +123,7 @@ export function parseTextConfig(top: ConfigReader, { prefix, modelType }: TextMo
       prefix,
       outputWeight: outputWeight(prefix, top, reader),
       ...biases(reader),
-      qkNorm: false,
+      qkNorm: qkNorm ?? false,
       rope: parseRope(reader),
       maxPositions: Math.min(positions, window(reader) ?? positions),
     },
