@@ -18,6 +18,7 @@ from transformers import AutoModelForImageTextToText
 
 import make_idefics2
 import make_idefics3
+import make_internvl
 import make_llava
 import make_llava_onevision
 import make_qwen_moe
@@ -33,6 +34,7 @@ CASES = {
     **make_llava_onevision.CASES,
     **make_idefics2.CASES,
     **make_idefics3.CASES,
+    **make_internvl.CASES,
 }
 
 

@@ -8,7 +8,14 @@ import type { Results } from '../test/webgpu/main';
 const root = join(__dirname, '../../..');
 const trained = 'qwen3-vl-a';
 /** Families that cover the graph differences; few, because a software driver is slow. */
-const families = ['qwen2-5-vl-b', 'qwen3-vl-moe-a', 'llava-onevision-c', 'idefics2-b', 'smolvlm-a'];
+const families = [
+  'qwen2-5-vl-b',
+  'qwen3-vl-moe-a',
+  'llava-onevision-c',
+  'idefics2-b',
+  'smolvlm-a',
+  'internvl-b',
+];
 
 interface Expected {
   logprobs: number[];

@@ -28,6 +28,7 @@ const families: [string, string[]][] = [
   ['idefics2-a', ['idefics2-b', 'idefics3-a', 'llava-a']],
   ['idefics3-a', ['idefics3-b', 'idefics2-a', 'qwen2-vl-b']],
   ['smolvlm-a', ['idefics2-b', 'llava-b', 'qwen3-vl-b']],
+  ['internvl-a', ['internvl-b', 'llava-onevision-a', 'qwen3-vl-a']],
 ];
 
 type Json = Record<string, unknown>;

@@ -35,6 +35,8 @@ describe.each([
   'llava-b',
   'llava-onevision-b',
   'llava-onevision-c',
+  'internvl-a',
+  'internvl-b',
 ])('a conversation with %s', (name) => {
   const folder = join(fixtures, name);
   const expected = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as Golden;
@@ -73,8 +75,10 @@ describe.each([
     // LLaVA-OneVision's template writes one more space before an answer than at the end of a prompt; Qwen3.5's omits
     // thoughts.
     expect(before.length > 2).toBe(!/^(llava-onevision|qwen3-5)/.test(name));
-    const { '<|image_pad|>': imageToken = expected.special_ids['<image>'] } = expected.special_ids;
-    const placeholders = sampled.filter((id) => id === imageToken);
+    const imageToken = ['<|image_pad|>', '<image>', '<IMG_CONTEXT>'].find(
+      (each) => each in expected.special_ids,
+    )!;
+    const placeholders = sampled.filter((id) => id === expected.special_ids[imageToken]);
     expect(scores.image_tokens.reduce((sum, tokens) => sum + tokens)).toBe(placeholders.length);
   });
 

@@ -186,6 +186,9 @@ const COMBINATIONS: readonly Combination[] = [
   ['idefics2-b', 'full', 'patches'],
   ['idefics2-b', 'all', 'patches'],
   ['idefics2-b', 'text', 'features'],
+  ['internvl-a', 'full', 'patches'],
+  ['internvl-b', 'all', 'patches'],
+  ['internvl-b', 'text', 'features'],
 ];
 
 test.each(COMBINATIONS)(

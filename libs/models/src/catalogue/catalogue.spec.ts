@@ -17,6 +17,8 @@ const published: Record<string, number> = {
   'HuggingFaceTB/SmolVLM2-256M-Video-Instruct': 256_484_928,
   'HuggingFaceM4/Idefics3-8B-Llama3': 8_462_086_384,
   'HuggingFaceM4/idefics2-8b': 8_402_768_112,
+  'OpenGVLab/InternVL3-1B-hf': 938_193_024,
+  'OpenGVLab/InternVL3_5-1B-HF': 1_060_897_792,
 };
 
 test.each(Object.entries(published))('%s has as many parameters as its checkpoint', (id, count) => {

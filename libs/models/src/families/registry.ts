@@ -2,6 +2,7 @@ import { ModelError } from '../errors';
 import type { Family } from './base';
 import { idefics2 } from './idefics2';
 import { idefics3, smolVlm } from './idefics3';
+import { internVl } from './internvl';
 import { llava } from './llava';
 import { llavaOneVision } from './llava-onevision';
 import { qwen2Vl } from './qwen2-vl';
@@ -27,6 +28,7 @@ const families: Record<string, FamilyFactory> = {
   idefics2,
   idefics3,
   smolvlm: smolVlm,
+  internvl: internVl,
 };
 
 /** The supported model types. */

@@ -44,6 +44,7 @@ describe.each([
   'idefics2-a',
   'idefics3-a',
   'smolvlm-a',
+  'internvl-a',
 ])('%s', (name) => {
   test('prepares images by processor_config.json, where that has an image processor', async () => {
     const own = copyOf(name);

@@ -4,6 +4,7 @@ import { readOptionalJson } from '../optional-file';
 import type { ImageModel, ImagePreparation, ParsePreparation } from './preparation';
 import { ImageProcessor, type ImageProcessorOptions } from './processor';
 import { ClipImages, parseClipImages, parseSiglipImages } from './clip';
+import { GotOcr2Images, parseGotOcr2Images } from './got-ocr2';
 import { LlavaOneVisionImages, parseLlavaOneVisionImages } from './llava-onevision';
 import { NativeSizeImages, parseNativeSizeImages } from './native-size';
 import { parseQwenVlImages, QwenVlImages } from './qwen-vl';
@@ -49,6 +50,11 @@ const kinds: readonly ProcessorKind[] = [
     names: ['Idefics3ImageProcessor', 'SmolVLMImageProcessor'],
     modelTypes: ['idefics3', 'smolvlm'],
     parse: (json, source, model) => new TiledImages(parseTiledImages(json, source, model)),
+  },
+  {
+    names: ['GotOcr2ImageProcessor'],
+    modelTypes: ['internvl'],
+    parse: (json, source, model) => new GotOcr2Images(parseGotOcr2Images(json, source, model)),
   },
 ];
 

@@ -35,6 +35,17 @@ const llava: Record<string, Names> = {
     ['model.multi_modal_projector.', 'multi_modal_projector.'],
   ],
 };
+const internVl: Record<string, Names> = {
+  'before transformers 4.52': [
+    ['model.language_model.', 'language_model.model.'],
+    ['model.vision_tower.', 'vision_tower.'],
+    ['model.multi_modal_projector.', 'multi_modal_projector.'],
+  ],
+  'without the output layer': [
+    ['model.language_model.', 'language_model.'],
+    ['model.vision_tower.', 'vision_tower.'],
+  ],
+};
 const times: [string, Record<string, Names>][] = [
   ...['qwen2-vl-a', 'qwen2-vl-b', 'qwen2-5-vl-a', 'qwen2-5-vl-b'].map(
     (name): [string, Record<string, Names>] => [name, qwen],
@@ -42,6 +53,7 @@ const times: [string, Record<string, Names>][] = [
   ...['llava-a', 'llava-b', 'llava-onevision-a', 'llava-onevision-b'].map(
     (name): [string, Record<string, Names>] => [name, llava],
   ),
+  ...['internvl-a', 'internvl-b'].map((name): [string, Record<string, Names>] => [name, internVl]),
 ];
 /** The adapters of some fixtures have no layer of the vision tower, which is all that transformers 5 renamed. */
 const cases = times.flatMap(([name, forms]) =>

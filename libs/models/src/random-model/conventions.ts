@@ -21,6 +21,7 @@ const CLIP = {
   image_mean: [0.48145466, 0.4578275, 0.40821073],
   image_std: [0.26862954, 0.26130258, 0.27577711],
 };
+const IMAGENET = { image_mean: [0.485, 0.456, 0.406], image_std: [0.229, 0.224, 0.225] };
 const HALVES = { image_mean: [0.5, 0.5, 0.5], image_std: [0.5, 0.5, 0.5] };
 /** Filters by Pillow's numbers. */
 const [LANCZOS, BILINEAR, BICUBIC] = [1, 2, 3];
@@ -172,6 +173,25 @@ const idefics2: Conventions = {
   }),
 };
 
+const internVl: Conventions = {
+  specials: [...qwenText, { content: '<IMG_CONTEXT>', keys: ['image_token_id'], usual: 151667 }],
+  endOfTurn: '<|im_end|>',
+  pad: '<|endoftext|>',
+  image: '<IMG_CONTEXT>\n',
+  images: (config) => {
+    const given = section(config, 'vision_config').image_size ?? 448;
+    const edge: unknown = Array.isArray(given) ? given[0] : given;
+    return {
+      image_processor_type: 'GotOcr2ImageProcessor',
+      ...IMAGENET,
+      max_patches: 12,
+      min_patches: 1,
+      resample: BICUBIC,
+      size: { height: edge, width: edge },
+    };
+  },
+};
+
 /** By `model_type`; image sizes of the published models. */
 const conventions: Readonly<Record<string, Conventions>> = {
   qwen2_vl: qwen2,
@@ -185,6 +205,7 @@ const conventions: Readonly<Record<string, Conventions>> = {
   idefics2,
   idefics3,
   smolvlm: idefics3,
+  internvl: internVl,
 };
 
 /** @throws ModelError `unsupported` for a family without known conventions. */

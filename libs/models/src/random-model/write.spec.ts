@@ -38,7 +38,7 @@ function small(id: string): Json {
   const rope = text.rope_scaling as { mrope_section?: number[] } | undefined;
   if (rope?.mrope_section !== undefined) rope.mrope_section = rope.mrope_section.map((pairs) => pairs / 4);
   if ('linear_num_key_heads' in text) shrinkLinearAttention(text);
-  text.vocab_size = Math.min(text.vocab_size as number, 'layer_types' in text ? 248_060 : 151_660);
+  text.vocab_size = Math.min(text.vocab_size as number, 'layer_types' in text ? 248_060 : 151_680);
   if ('shared_expert_intermediate_size' in text) text.shared_expert_intermediate_size = 16;
   if ('num_experts' in text)
     Object.assign(text, { num_experts: 4, num_experts_per_tok: 2, moe_intermediate_size: 48 });
@@ -139,7 +139,7 @@ test.each(distinctModels())(
     const { tokenizer } = folder;
     const { vocabSize, imageTokenId } = family.shape;
     expect(tokenizer.vocabSize).toBe(vocabSize);
-    expect(tokenizer.tokenOf(imageTokenId)).toMatch(/^<(\|image_pad\||image)>$/);
+    expect(tokenizer.tokenOf(imageTokenId)).toMatch(/^<(\|image_pad\||image|IMG_CONTEXT)>$/);
     const said = 'Tap "Wi-Fi" – ünïcode 🙂 123';
     expect(tokenizer.decode(tokenizer.encode(said))).toBe(said);
     const prompt = await makeRenderer(folder).renderPngs(

@@ -52,7 +52,7 @@ const tied = [
   'llava-b',
   'llava-onevision-b',
 ];
-tied.push('llava-onevision-c', 'idefics2-b', 'idefics3-b', 'smolvlm-a');
+tied.push('llava-onevision-c', 'idefics2-b', 'idefics3-b', 'smolvlm-a', 'internvl-b');
 
 describe.each(own)('%s, whose files hold an output layer', (name) => {
   test.each([...saysTied, {}])('computes with it where config.json says %j', async (flags) => {

@@ -1,6 +1,6 @@
+import { blockOrder } from '../common/block-order';
 import { familyOf } from '../registry';
 import { parseIdefics3Config } from './config';
-import { blockOrder } from './feeds';
 
 /** As in the folder of SmolVLM-256M-Instruct (shortened): most of the vision tower is left out. */
 const smol = {
