@@ -1,6 +1,6 @@
 /**
- * One vocabulary of computer use for every environment and every dialect.
- * Coordinates are whole pixels of the screenshot, origin top left.
+ * One vocabulary of computer use for every environment and every action format. Coordinates are whole pixels of the
+ * screenshot, origin top left.
  */
 
 export const BUTTONS = ['back', 'home', 'menu', 'recents', 'power', 'volume_up', 'volume_down'] as const;
@@ -9,7 +9,7 @@ export type Button = (typeof BUTTONS)[number];
 export const DIRECTIONS = ['up', 'down', 'left', 'right'] as const;
 export type Direction = (typeof DIRECTIONS)[number];
 
-/** Names of keys; any single printable character is a key, too. */
+/** Names of keys; any single printable character is also a key. */
 export const KEY_NAMES = [
   'alt',
   'backspace',
@@ -68,11 +68,11 @@ export interface LongPressAction {
   action: 'long_press';
   x: number;
   y: number;
-  /** How long the pointer stays down; the environment's own default where absent. */
+  /** How long the pointer stays down. Default: the environment's. */
   seconds?: number;
 }
 
-/** Text typed where the focus is; a line break presses Enter, a tab Tab. */
+/** Types text into the focused element; a line break presses Enter, a tab presses Tab. */
 export interface TypeAction {
   action: 'type';
   text: string;
@@ -84,25 +84,25 @@ export interface KeyAction {
   keys: string[];
 }
 
-/** The content moves so that what lies in `direction` comes into view. */
+/** Scrolls so that content in `direction` comes into view. */
 export interface ScrollAction {
   action: 'scroll';
   direction: Direction;
   /** Notches of a mouse wheel. */
   amount: number;
-  /** Where the pointer is; both or none, the middle of the screen where absent. */
+  /** Position of the pointer; both or none. Default: the centre of the screen. */
   x?: number;
   y?: number;
 }
 
-/** Press at `from`, move to `to`, release. */
+/** Presses at `from`, moves to `to`, releases. */
 export interface DragAction {
   action: 'drag';
   from: Point;
   to: Point;
 }
 
-/** A quick stroke of a finger: from one point to another, or in a direction from a point (default: the middle). */
+/** A quick stroke of a finger: from one point to another, or in a direction from a point (default: the centre). */
 export type SwipeAction =
   | { action: 'swipe'; from: Point; to: Point }
   | { action: 'swipe'; direction: Direction; distance?: number; x?: number; y?: number };
@@ -118,7 +118,7 @@ export interface WaitAction {
   seconds: number;
 }
 
-/** The agent says that it is done. Says nothing about success: that is what the verifier says. */
+/** The agent declares that it has finished. This does not imply success, which the verifier decides. */
 export interface FinishAction {
   action: 'finish';
   success: boolean;

@@ -62,7 +62,7 @@ function checkOneOf(node: JsonNode, values: readonly string[]): FieldResult {
   return { ok: true, value: node.value };
 }
 
-/** `[x, y]`; `{"x": …, "y": …}` is read, too. */
+/** `[x, y]`; also accepts `{"x": …, "y": …}`. */
 function checkPoint(node: JsonNode): FieldResult {
   const parts = pointParts(node);
   if (parts === null) return wrongType(node, 'a place [x, y]');

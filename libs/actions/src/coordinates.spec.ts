@@ -8,7 +8,7 @@ const axis = (space: CoordinateSpace, pixels: number, modelPixels = pixels): Axi
     'width',
   );
 
-/** Small ones, those of screens, and neighbours of what divisors are sensitive to. */
+/** Small ones, those of screens, and neighbours of sensitive divisors. */
 const SIDES = [1, 2, 3, 7, 160, 333, 499, 500, 501, 720, 998, 999, 1000, 1001, 1080, 1280, 1920, 4096];
 const MODEL_SIDES = [28, 112, 308, 812, 1008, 1288, 4088];
 
@@ -19,7 +19,7 @@ describe('each pixel of the screenshot', () => {
       for (const modelSide of space === 'model_image' ? MODEL_SIDES : [side]) {
         const each = axis(space, side, modelSide);
         const numbers = space === 'relative_1' ? Infinity : space.startsWith('r') ? each.max : each.max + 1;
-        // Half of what lies between two numbers; 0 where there is a number for each pixel.
+        // Half of the distance between two numbers; 0 if there is a number for each pixel.
         const most = numbers >= side ? 0 : Math.ceil(side / numbers / 2);
         let worst = 0;
         for (let pixel = 0; pixel < side; pixel += 1) {
@@ -49,7 +49,8 @@ it.each<[CoordinateSpace, number, number, number, number]>([
   // The left half of the image is the left half of the screenshot.
   ['model_image', 1280, 640, 319, 639],
   ['model_image', 1280, 640, 320, 641],
-  // As the reference client of Gemini does it: int(x / 1000 * width), github.com/google-gemini/computer-use-preview agent.py
+  // As in the reference client of Gemini: int(x / 1000 * width), github.com/google-gemini/computer-use-preview
+  // agent.py
   ['relative_1000', 1440, 1440, 500, 720],
   ['relative_1000', 1440, 1440, 1, 1],
   ['relative_1000', 1440, 1440, 999, 1438],

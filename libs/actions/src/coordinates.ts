@@ -1,9 +1,9 @@
 import type { ScreenSizes } from './sizes';
 
 /**
- * What the numbers of a place mean:
+ * The meaning of coordinates:
  * - `screenshot`: pixels of the screenshot
- * - `model_image`: pixels of the image as it was resized for the model
+ * - `model_image`: pixels of the image as resized for the model
  * - `relative_1000`, `relative_999`, `relative_1`: 0 is the left (top) edge and 1000, 999 or 1 the right (bottom) one
  */
 export const COORDINATE_SPACES = [
@@ -15,26 +15,27 @@ export const COORDINATE_SPACES = [
 ] as const;
 export type CoordinateSpace = (typeof COORDINATE_SPACES)[number];
 
-/** Corrects what binary fractions lose: 0.29 × 100 is less than 29. */
+/** Compensates for binary fractions: 0.29 × 100 is less than 29. */
 const ROUNDING = 1e-6;
 
 /**
- * One axis of the screen: numbers as a model writes them ↔ pixels of the screenshot.
+ * One axis of the screen: converts between numbers of a model and pixels of the screenshot.
  *
- * A pixel that can be written is read as itself; where the numbers are coarser than pixels, one is written as the nearest that can.
+ * A representable pixel is read back exactly; if the numbers are coarser than pixels, a pixel is written as the
+ * nearest representable one.
  */
 export class Axis {
-  /** The largest number that is a place on the screen. */
+  /** The largest valid number on the screen. */
   readonly max: number;
-  /** Decimals of the numbers that are written. */
+  /** Decimals of written numbers. */
   private readonly decimals: number;
 
   private constructor(
-    /** Of the screenshot. */
+    /** Pixels of the screenshot. */
     readonly pixels: number,
-    /** Numbers from edge to edge. */
+    /** Range of numbers from edge to edge. */
     private readonly span: number,
-    /** Whether a number is a pixel (of some image), and not a line between pixels. */
+    /** Whether a number is a pixel (of some image) rather than a line between pixels. */
     private readonly isPixel: boolean,
   ) {
     this.max = isPixel ? span - 1 : span;
@@ -48,7 +49,10 @@ export class Axis {
     return new Axis(pixels, Number(space.slice('relative_'.length)), false);
   }
 
-  /** The pixel of the screenshot at a number from 0 to `max`: the one in which that place, or the centre of that pixel, lies. */
+  /**
+   * The pixel of the screenshot at a number from 0 to `max`: the one that contains that position, or the centre of
+   * that pixel.
+   */
   read(written: number): number {
     const place = this.isPixel ? Math.floor(written) + 0.5 : written;
     const pixel = Math.floor((place * this.pixels) / this.span + ROUNDING);
@@ -56,8 +60,8 @@ export class Axis {
   }
 
   /**
-   * The number for a pixel of the screenshot: as near its centre as can be.
-   * @throws RangeError where there is no such pixel
+   * The number for a pixel of the screenshot, as close to its centre as possible.
+   * @throws RangeError if there is no such pixel
    */
   write(pixel: number): number {
     if (!Number.isInteger(pixel) || pixel < 0 || pixel >= this.pixels) {
@@ -70,7 +74,7 @@ export class Axis {
     const unit = 10 ** this.decimals;
     const nearest = Math.round(centre * unit) / unit;
     const below = Math.max(0, (Math.round(centre * unit) - 1) / unit);
-    // Halfway between two numbers the upper one may belong to the next pixel.
+    // Halfway between two numbers, the upper one may belong to the next pixel.
     return this.read(nearest) !== pixel && this.read(below) === pixel ? below : nearest;
   }
 
@@ -84,7 +88,7 @@ export class Axis {
     return Math.round(((pixels * this.span) / this.pixels) * unit) / unit;
   }
 
-  /** Whole numbers from 0 to `max`, or decimals. */
+  /** Whether numbers are integers from 0 to `max` rather than decimals. */
   get isWhole(): boolean {
     return this.decimals === 0;
   }

@@ -2,11 +2,11 @@ import type { Action } from './action';
 import type { ScreenSizes } from './sizes';
 
 export const PARSE_FAILURES = [
-  /** There is no action in the text. */
+  /** The text contains no action. */
   'no_action',
-  /** What looks like an action is not well-formed. */
+  /** An apparent action is malformed. */
   'malformed',
-  /** Something stands behind the action. */
+  /** Text follows the action. */
   'trailing_text',
   'unknown_action',
   'unknown_key',
@@ -28,30 +28,35 @@ export interface Span {
 export interface ParseFailure {
   ok: false;
   reason: ParseFailureReason;
-  /** What is wrong. */
+  /** Position of the fault. */
   span: Span;
-  /** A short message for the model's next turn: what was wrong and what is expected. */
+  /** A short message for the model's next turn: the fault and what is expected. */
   correction: string;
 }
 
-/** The actions of an answer in the order they are to be carried out, at least one. */
+/** The actions of an answer in order of execution, at least one. */
 export type ParseResult = { ok: true; actions: Action[] } | ParseFailure;
 
-/** How actions are written as text by a family of models. Coordinates of actions are pixels of the screenshot. */
+/**
+ * An action format: how a family of models writes actions as text. Coordinates of actions are pixels of the
+ * screenshot.
+ */
 export interface Dialect {
-  /** Reads a model's answer. Never throws: what cannot be read is a value. */
+  /** Parses a model's answer. Never throws: failures are values. */
   parse(text: string, sizes: ScreenSizes): ParseResult;
   /**
-   * The canonical form; `parse(format(actions, sizes), sizes)` gives the actions back, as exactly as the dialect writes points.
+   * The canonical form; `parse(format(actions, sizes), sizes)` returns the actions, with the precision of the
+   * format's coordinates.
    *
-   * @throws RangeError where the dialect cannot write so many actions in one answer
+   * @throws RangeError if the format cannot express so many actions in one answer
    */
   format(actions: readonly Action[], sizes: ScreenSizes): string;
-  /** What a model answers with and how, in sentences for its system prompt. */
+  /** Describes the actions and the form of an answer, in sentences for the system prompt. */
   describe(sizes: ScreenSizes): string;
   /**
-   * A regular expression of whole answers, all of which can be parsed, for sampling nothing else (`rollout.constrain_actions`). Its
-   * characters, classes of ASCII characters, groups, `|`, `?`, `*`, `+` and `{m,n}` mean what they mean in JavaScript.
+   * A regular expression of whole answers that can all be parsed, for constrained sampling
+   * (`rollout.constrain_actions`). Its characters, classes of ASCII characters, groups, `|`, `?`, `*`, `+` and
+   * `{m,n}` have the same meaning as in JavaScript.
    */
   grammar?(sizes: ScreenSizes): string;
 }

@@ -17,7 +17,7 @@ const key = fc.oneof(
   fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 1 }).filter((character) => character !== ' '),
 );
 
-/** Drops what is undefined, as an action never holds such keys. */
+/** Drops undefined values, which an action never contains. */
 const record = (shape: Record<string, fc.Arbitrary<unknown>>, optional: string[] = []) =>
   fc.record(shape, { requiredKeys: Object.keys(shape).filter((name) => !optional.includes(name)) });
 

@@ -9,9 +9,8 @@ import { CUT_OFF, ONLY_THOUGHTS, readBehindThoughts, type Reading } from './thou
 type ObjectNode = Extract<JsonNode, { type: 'object' }>;
 
 /**
- * One JSON object, one action: `{"action":"click","x":83,"y":41}`. Coordinates are pixels of the screenshot. Thoughts and text
- * before the object are passed over; a Markdown fence around the object is, too. Anything behind it is a
- * failure.
+ * One JSON object, one action: `{"action":"click","x":83,"y":41}`. Coordinates are pixels of the screenshot. Ignores
+ * thoughts and text before the object, and a Markdown fence around it. Text after it is a failure.
  */
 export const jsonDialect: Dialect = {
   parse(text) {
@@ -26,10 +25,10 @@ export const jsonDialect: Dialect = {
   grammar: jsonGrammar,
 };
 
-/** One action of the vocabulary, or why there is none. */
+/** One action of the vocabulary, or the reason why it is invalid. */
 export type ActionResult = { ok: true; action: Action } | ParseFailure;
 
-/** The action of an answer, and where the answer begins: behind the thoughts. */
+/** The action of an answer, and the start of the answer after the thoughts. */
 export function readAnswer(text: string): { result: ActionResult; start: number } {
   const { value, start, isCutOff } = readBehindThoughts(text, (from) => actionFrom(text, from));
   if (!isCutOff) return { result: value, start };
@@ -45,7 +44,7 @@ function actionFrom(text: string, start: number): Reading<ActionResult> {
   return 'ok' in node ? { value: node, parts: null } : { value: parser.action(node), parts: [node] };
 }
 
-/** Checks a plain object, e.g. one that came over the wire, against the vocabulary. Never throws. */
+/** Validates a plain object, for example one from a message, against the vocabulary. Never throws. */
 export function readAction(value: unknown): ActionResult {
   const text = toJson(value);
   const parser = new Parser(text, 0);
@@ -59,13 +58,13 @@ function toJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? typeof value;
   } catch {
-    // It is nested too deeply, refers to itself, or holds what JSON has not. Such an object need not become a string, either.
+    // It is nested too deeply, circular, or not JSON. Such an object may not be convertible to a string either.
     return typeof value;
   }
 }
 
 class Parser {
-  /** @param from where the answer begins in the text */
+  /** @param from start of the answer in the text */
   constructor(
     private readonly text: string,
     private readonly from: number,
@@ -188,7 +187,7 @@ function shorten(text: string): string {
   return text.length <= 40 ? text : `${text.slice(0, 40)}…`;
 }
 
-/** The variant most of whose keys are there; the first of equals. */
+/** The variant with the most matching keys; the first on a tie. */
 function bestVariant(variants: Variant[], entries: Entry[]): Variant {
   const matches = (variant: Variant) =>
     entries.filter(({ key }) => Object.hasOwn(variant.fields, key)).length;
@@ -216,7 +215,7 @@ function formatAction(action: Action): string {
   return JSON.stringify(ordered(action, bestVariant(SCHEMA[action.action], entries)));
 }
 
-/** @param coordinates what the numbers of a place are, in a sentence */
+/** @param coordinates describes the meaning of coordinates, in a sentence */
 export function describeJson(coordinates: string): string {
   const lines = ACTION_NAMES.flatMap((name) => SCHEMA[name]).map(
     ({ example, meaning }) => `${formatAction(example)} - ${meaning}`,

@@ -7,7 +7,10 @@ const CHARACTER = String.raw`(?:[^"\\\x00-\x1f]|\\["\\bfnrt]|\\u00[01][0-9a-f])`
 /** A key that is a printable character. */
 const KEY_CHARACTER = String.raw`[!#-\[\]-~]|\\["\\]`;
 
-/** Every action as the json dialect writes it, with places on the screenshot; a space that some tokenizers begin with may stand before. */
+/**
+ * All actions in the json format, with points on the screenshot. Some tokenizers begin with a space, which is
+ * allowed.
+ */
 export function jsonGrammar({ screenshot }: ScreenSizes): string {
   const actions = ACTION_NAMES.flatMap((name) =>
     SCHEMA[name].map((variant) => `"${name}"${fieldsOf(variant, screenshot)}`),
@@ -20,7 +23,7 @@ function fieldsOf({ fields, together = [] }: Variant, screen: Size): string {
   return Object.entries(fields)
     .map(([name, field]) => {
       if (!together.includes(name)) return maybe(write(name), field);
-      // All of them or none, at the place of the first.
+      // All of them or none, at the position of the first.
       return name === together[0] ? maybe(together.map(write).join(''), field) : '';
     })
     .join('');
@@ -54,7 +57,7 @@ function valueOf(name: string, rule: FieldRule, screen: Size): string {
   }
 }
 
-/** The whole numbers from `min` to `max`, without leading zeros. */
+/** The integers from `min` to `max`, without leading zeros. */
 export function integers(min: number, max: number): string {
   const ranges: string[] = [];
   for (let digits = String(min).length; digits <= String(max).length; digits += 1) {
@@ -64,7 +67,7 @@ export function integers(min: number, max: number): string {
   return `(?:${ranges.join('|')})`;
 }
 
-/** Numbers of as many digits, by their first digit. */
+/** Numbers with the same number of digits, by their first digit. */
 function ofOneLength(from: string, to: string): string[] {
   if (from.length === 1) return [digitsFrom(from, to)];
   const [first, last] = [Number(from[0]), Number(to[0])];

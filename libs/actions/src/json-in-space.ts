@@ -4,10 +4,10 @@ import type { Dialect, ParseResult } from './dialect';
 import { describeJson, jsonDialect, readAnswer } from './json-dialect';
 import { jsonGrammar } from './json-grammar';
 
-/** The spaces whose numbers are whole, as those of the json dialect are. */
+/** The spaces with integer coordinates, like those of the json format. */
 export const WHOLE_SPACES = ['screenshot', 'model_image', 'relative_1000', 'relative_999'] as const;
 
-/** The json dialect with its numbers in a space. */
+/** The json format with coordinates in a space. */
 export function jsonInSpace(space: (typeof WHOLE_SPACES)[number]): Dialect {
   if (space === 'screenshot') return jsonDialect;
   return {

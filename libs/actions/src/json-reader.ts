@@ -1,4 +1,4 @@
-/** A JSON reader that knows where each value stands, so that a wrong one can be pointed at. */
+/** A JSON parser that records the position of each value, for error messages. */
 
 interface NodeBase {
   /** Offsets into the text. */
@@ -8,7 +8,7 @@ interface NodeBase {
 
 export interface Entry {
   key: string;
-  /** Where the key stands. */
+  /** Position of the key. */
   start: number;
   end: number;
   node: JsonNode;
@@ -27,9 +27,9 @@ export type JsonNode = NodeBase &
 export type JsonResult =
   { ok: true; node: JsonNode } | { ok: false; start: number; end: number; message: string };
 
-/** Nothing an action needs is deeper; keeps hostile text from exhausting the stack. */
+/** Deeper than any action; prevents hostile text from exhausting the stack. */
 const MAX_DEPTH = 8;
-/** Nor has it as many values: keeps hostile text from holding up who reads it. */
+/** More values than any action has; prevents hostile text from taking too long. */
 const MAX_VALUES = 10_000;
 
 class Malformed extends Error {
@@ -42,7 +42,7 @@ class Malformed extends Error {
   }
 }
 
-/** Reads one value that begins at `start`; what follows it is the caller's matter. Never throws. */
+/** Parses one value that starts at `start`; the caller handles the rest. Never throws. */
 export function readJson(text: string, start: number): JsonResult {
   try {
     return { ok: true, node: new Reader(text, start).value(0) };

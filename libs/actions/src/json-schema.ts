@@ -4,7 +4,10 @@ import { ACTION_NAMES, MAX_COORDINATE, MAX_KEYS, SCHEMA, type FieldRule } from '
 /** A part of JSON Schema, draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What an action takes besides its name, as a tool's `inputSchema`. Of an action that may be written in two ways, the keys of both. */
+/**
+ * The parameters of an action besides its name, as a tool's `inputSchema`. For an action with two variants, the keys
+ * of both.
+ */
 export function actionParameters(name: ActionName): JsonSchema {
   const variants = SCHEMA[name];
   const fields = Object.assign(
@@ -22,12 +25,12 @@ export function actionParameters(name: ActionName): JsonSchema {
   };
 }
 
-/** What an action is for. */
+/** The purpose of an action. */
 export function actionMeaning(name: ActionName): string {
   return SCHEMA[name].map(({ meaning }) => meaning).join('; or ');
 }
 
-/** Any action of the vocabulary: its name in `action`, and the keys that go with it. */
+/** Any action of the vocabulary: its name in `action`, and its keys. */
 export function actionSchema(): JsonSchema {
   const properties = ACTION_NAMES.map((name) => actionParameters(name).properties as object);
   return {

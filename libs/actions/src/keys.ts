@@ -1,6 +1,6 @@
 import { canonicalKey } from './schema';
 
-/** Names that X (`xdotool`), Android and `pyautogui` have for keys, in lower case and without `_`. */
+/** Key names of X (`xdotool`), Android and `pyautogui`, in lower case and without `_`. */
 const FURTHER_NAMES: Readonly<Record<string, string>> = {
   add: '+',
   altl: 'alt',
@@ -75,7 +75,7 @@ const FURTHER_NAMES: Readonly<Record<string, string>> = {
   winright: 'meta',
 };
 
-/** Names of one key in two words. Others are two keys: `ctrl left`. */
+/** Key names of two words. Other pairs are two keys: `ctrl left`. */
 const TWO_WORDS =
   'page[ -]+(?:up|down)|arrow[ -]+(?:up|down|left|right)|(?:up|down|left|right)[ -]+arrow|caps[ -]+lock|space[ -]+bar|back[ -]+space';
 const IS_TWO_WORDS = new RegExp(`^(?:${TWO_WORDS})$`, 'i');
@@ -86,7 +86,7 @@ const NUMBER_PAD = /^(?:num|kp|numpad)(\d|enter|add|subtract|multiply|divide|dec
 /** Control characters that are keys. */
 const CONTROLS: Readonly<Record<string, string>> = { '\n': 'enter', '\r': 'enter', '\t': 'tab' };
 
-/** The key of this vocabulary that has the name in some other one; null where none has. */
+/** The key of this vocabulary for a name from another one; null if there is none. */
 export function keyOfName(name: string): string | null {
   const known = Object.hasOwn(CONTROLS, name) ? CONTROLS[name] : canonicalKey(name);
   if (known !== null) return known;
@@ -95,12 +95,12 @@ export function keyOfName(name: string): string | null {
   return Object.hasOwn(FURTHER_NAMES, named) ? FURTHER_NAMES[named] : canonicalKey(named);
 }
 
-/** In lower case, without what stands between words. */
+/** In lower case, without separators between words. */
 function plainName(name: string): string {
   return name.toLowerCase().replaceAll(IS_TWO_WORDS.test(name) ? /[ -]+/g : '_', '');
 }
 
-/** Characters of a chord, of which the longest has five names of keys. */
+/** Maximum length of a chord, of which the longest has five names of keys. */
 const MOST_OF_CHORD = 200;
 
 /** A `+`, or a name between them. */
@@ -109,10 +109,11 @@ const NAMES = /\+|[^\s+](?:[^+]*[^\s+])?/g;
 const SPACED_NAMES = new RegExp(String.raw`\+|\b(?:${TWO_WORDS})\b|[^\s+]+`, 'gi');
 
 /**
- * The names of the keys in one string with `+` between them: `ctrl+page down`. `+` is a key where a key is expected: `ctrl++`.
+ * The names of the keys in one string, separated by `+`: `ctrl+page down`. `+` is a key where a key is expected:
+ * `ctrl++`.
  *
- * @param isSpaced whether a space between keys will do, too: `ctrl page down`, `ctrl +`
- * @returns null where a key is missing beside a `+`, or where the string is too long to be a chord
+ * @param isSpaced whether a space also separates keys: `ctrl page down`, `ctrl +`
+ * @returns null if a key is missing beside a `+`, or if the string is too long to be a chord
  */
 export function namesInChord(chord: string, isSpaced: boolean): string[] | null {
   if (chord.length > MOST_OF_CHORD) return null;
@@ -132,24 +133,24 @@ export function namesInChord(chord: string, isSpaced: boolean): string[] | null 
   return needsKey ? null : names;
 }
 
-/** Keys in one string with `+` between them. */
+/** Keys in one string, separated by `+`. */
 export function joinKeys(keys: readonly string[]): string {
   return keys.map((key) => (key === '+' ? 'plus' : key)).join('+');
 }
 
 const CAPITAL = /^[A-Z]$/;
 
-/** Whether letters among the keys are pressed, not written: `ctrl` and `S` in a format that names keys by capitals. */
+/** Whether letters among the keys are shortcuts, not text: `ctrl` and `S` in a format that names keys by capitals. */
 function isCommand(keys: readonly string[]): boolean {
   return ['ctrl', 'alt', 'meta'].some((key) => keys.includes(key));
 }
 
-/** Keys of a format in which a capital names a letter's key and says nothing of Shift. */
+/** Keys of a format in which a capital names a letter's key without implying Shift. */
 export function keysByName(keys: readonly string[]): string[] {
   return keys.map((key) => (isCommand(keys) && CAPITAL.test(key) ? key.toLowerCase() : key));
 }
 
-/** The same keys as such a format writes them: the Shift of a capital is a key of its own. */
+/** The same keys as such a format writes them: the Shift of a capital is a separate key. */
 export function keysWithShift(keys: readonly string[]): string[] {
   if (!isCommand(keys) || !keys.some((key) => CAPITAL.test(key))) return [...keys];
   const lower = keysByName(keys);

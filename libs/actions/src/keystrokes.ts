@@ -1,20 +1,20 @@
-/** A piece of a text that is typed: characters as they are, or one press of a key. */
+/** A piece of typed text: characters as they are, or one press of a key. */
 export type Keystroke = { text: string } | { key: 'enter' | 'tab' };
 
 export interface TypedText {
   strokes: Keystroke[];
-  /** How many characters are left out, since no keyboard has them. */
+  /** Number of characters that are dropped because they cannot be typed. */
   untypable: number;
 }
 
-/** A line break however it is written, a tab, or characters between them. */
+/** Any form of line break, a tab, or characters between them. */
 const PIECES = /\r\n|[\n\r\u0085\u2028\u2029]|\t|[^\n\r\u0085\u2028\u2029\t]+/g;
-/** Control characters, and halves of characters. */
+/** Control characters, and lone surrogates. */
 const UNTYPABLE = /[\p{Cc}\p{Cs}]/gu;
 
 /**
- * What the text of a `type` action means, in every environment: a line break, whether `\n`, `\r\n`, `\r` or one of Unicode's own, presses Enter
- * once; a tab presses Tab, which moves the focus where Tab does; other control characters are left out.
+ * The keystrokes of a `type` action's text, in every environment: a line break, whether `\n`, `\r\n`, `\r` or one of
+ * Unicode's own, presses Enter once; a tab presses Tab, which moves the focus; other control characters are dropped.
  */
 export function keystrokesOf(text: string): TypedText {
   let untypable = 0;

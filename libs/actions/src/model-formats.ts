@@ -1,12 +1,12 @@
 import type { CoordinateSpace } from './coordinates';
 
-/** A dialect and its coordinates, as `model.action_format` has them. */
+/** An action format and its coordinates, as in `model.action_format`. */
 export interface ActionFormat {
   name: string;
   coordinates: CoordinateSpace;
 }
 
-/** What families of models were trained to answer with, by `model_type`. */
+/** The action formats on which model families were trained, by `model_type`. */
 const FORMATS: Readonly<Record<string, ActionFormat>> = {
   qwen2_vl: { name: 'qwen_computer_use', coordinates: 'relative_1000' },
   qwen2_5_vl: { name: 'qwen_computer_use', coordinates: 'model_image' },
@@ -14,7 +14,7 @@ const FORMATS: Readonly<Record<string, ActionFormat>> = {
   qwen3_vl_moe: { name: 'qwen_computer_use', coordinates: 'relative_1000' },
 };
 
-/** Published models by how their names begin: what they are trained on is not all that their `model_type` says. */
+/** Published models by prefix of their names: `model_type` does not determine their training alone. */
 const NAMED: readonly (readonly [RegExp, ActionFormat])[] = [
   [/^ui-tars-1\.5\b/i, { name: 'ui_tars_1_5', coordinates: 'model_image' }],
   [/^ui-tars\b/i, { name: 'ui_tars', coordinates: 'relative_1000' }],
@@ -22,17 +22,17 @@ const NAMED: readonly (readonly [RegExp, ActionFormat])[] = [
   [/^qwen2\.5-vl\b/i, FORMATS.qwen2_5_vl],
 ];
 
-/** On a phone, a model that has a tool for it is asked in that one. */
+/** On a phone, use the model's phone tool if it has one. */
 const ON_PHONES: Readonly<Record<string, string>> = { qwen_computer_use: 'qwen_mobile_use' };
 
-/** The `model.action_format` that a family was trained on, or null where there is none. */
+/** The `model.action_format` on which a family was trained, or null if there is none. */
 export function formatOfModelType(modelType: string, onPhone = false): ActionFormat | null {
   return Object.hasOwn(FORMATS, modelType) ? placed(FORMATS[modelType], onPhone) : null;
 }
 
 /**
- * The same for a model as it was published, or null where its name tells nothing.
- * @param name `organisation/name`, or the last part of that
+ * The same for a published model, or null if its name does not determine it.
+ * @param name `organisation/name`, or its last part
  */
 export function formatOfModelName(name: string, onPhone = false): ActionFormat | null {
   const [last] = name.split('/').at(-1)!.split('@');

@@ -1,4 +1,4 @@
-/** Keys of the vocabulary that Playwright names otherwise; letters, digits and signs stand for themselves. */
+/** Keys with another name in Playwright; letters, digits and signs are the same. */
 const NAMES: Readonly<Record<string, string>> = {
   alt: 'Alt',
   backspace: 'Backspace',
@@ -22,7 +22,7 @@ const NAMES: Readonly<Record<string, string>> = {
   up: 'ArrowUp',
 };
 
-/** A key as Playwright calls it, and what presses keys with it, such as BrowserGym: `Control`, `F5`, `a`. */
+/** A key's name in Playwright, and in programs based on it, such as BrowserGym: `Control`, `F5`, `a`. */
 export function playwrightKey(key: string): string {
   return NAMES[key] ?? (/^f\d+$/.test(key) ? key.toUpperCase() : key);
 }

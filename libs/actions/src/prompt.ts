@@ -1,4 +1,7 @@
-/** How a turn is put to the policy. One place, so that pre-training, rollouts and evaluation read the same words. */
+/**
+ * How a turn is presented to the policy. Shared by pre-training, rollouts and evaluation, so that all use the same
+ * words.
+ */
 
 export const PROMPT_STYLES = ['compact', 'full'] as const;
 export type PromptStyle = (typeof PROMPT_STYLES)[number];
@@ -8,31 +11,31 @@ export interface PromptTurn {
   /** 1-based. */
   turn: number;
   maxTurns: number;
-  /** What was wrong with the last answer, told to the policy in this turn (not in the `compact` style). */
+  /** The fault of the last answer, shown to the policy in this turn (not in the `compact` style). */
   correction?: string;
-  /** The screen as text, where it is told so; an empty one is told, too. */
+  /** The screen as text, if the environment reports it; an empty one is shown, too. */
   screen?: ScreenAsText;
 }
 
 export interface ScreenAsText {
   text: string;
-  /** No screenshot is shown with it. */
+  /** Whether the policy reads only the text, without a screenshot. */
   alone: boolean;
-  /** Of the screenshot, in whose pixels the text names places. */
+  /** Size of the screenshot, in whose pixels the text states positions. */
   width: number;
   height: number;
 }
 
 /**
- * The system message, or null. `compact` has none: the small default model knows its dialect by training.
- * `describeActions` is the dialect's own description of its actions and of how to answer.
+ * The system message, or null. `compact` has none: the small default model learned its action format in training.
+ * `describeActions` is the action format's own description of its actions and of the answer's form.
  */
 export function systemText(style: PromptStyle, describeActions: () => string): string | null {
   if (style === 'compact') return null;
   return `You operate a user interface. ${describeActions()}`;
 }
 
-/** The text of a user turn. `compact` is the goal alone: a small model has no words for what was wrong with its last answer. */
+/** The text of a user turn. `compact` is only the goal: a small model cannot use a description of its last fault. */
 export function turnText(
   style: PromptStyle,
   { goal, turn, maxTurns, correction, screen }: PromptTurn,
@@ -51,9 +54,9 @@ function screenText(screen: ScreenAsText | undefined): string {
 }
 
 /**
- * The parts of a user turn in the order the policy reads them. `compact` tells the goal before the screenshot: a causal model
- * then looks at every place of the screen knowing what it is looking for, which a small one needs. `full` shows the
- * screenshot first, as large models are used to.
+ * The parts of a user turn in the order in which the policy reads them. `compact` puts the goal before the
+ * screenshot: a causal model then processes every part of the screen knowing the goal, which a small one needs.
+ * `full` puts the screenshot first, as large models expect.
  */
 export function turnContent<Part>(style: PromptStyle, text: Part, image: Part): [Part, Part] {
   return style === 'compact' ? [text, image] : [image, text];

@@ -6,7 +6,7 @@ export const MAX_SECONDS = 60;
 export const MAX_SCROLL_AMOUNT = 50;
 export const MAX_KEYS = 5;
 
-/** What the value of one key of an action must be. */
+/** The rule for the value of an action's key. */
 export type FieldRule =
   | { type: 'integer' | 'number'; min: number; max: number }
   | { type: 'string'; maxLength: number }
@@ -20,7 +20,7 @@ export interface Field {
   optional: boolean;
 }
 
-/** One way of writing an action: its keys besides `action`, in canonical order. */
+/** One form of an action: its keys besides `action`, in canonical order. */
 export interface Variant {
   fields: Record<string, Field>;
   /** Keys that only make sense together. */
@@ -56,7 +56,7 @@ const pointVariants = Object.fromEntries(
   ]),
 ) as unknown as Record<(typeof POINT_ACTIONS)[number], Variant[]>;
 
-/** The whole vocabulary: action → the ways of writing it. */
+/** The whole vocabulary: action → its forms. */
 export const SCHEMA: Record<ActionName, Variant[]> = {
   ...pointVariants,
   long_press: [
@@ -168,7 +168,7 @@ const KEY_ALIASES: Record<string, string> = {
   win: 'meta',
 };
 
-/** The canonical name of a key (`Return` → `enter`, `A` → `A`), or null where there is no such key. */
+/** The canonical name of a key (`Return` → `enter`, `A` → `A`), or null for an unknown key. */
 export function canonicalKey(text: string): string | null {
   const lower = text.toLowerCase();
   if (Object.hasOwn(KEY_ALIASES, lower)) return KEY_ALIASES[lower];

@@ -4,9 +4,9 @@ export interface Size {
   height: number;
 }
 
-/** What coordinates of an answer can refer to. */
+/** The images to which coordinates of an answer can refer. */
 export interface ScreenSizes {
-  /** The screenshot: coordinates of actions are its pixels. */
+  /** The screenshot, in whose pixels actions have their coordinates. */
   screenshot: Size;
   /** The image as the model sees it, after resizing. */
   modelImage: Size;

@@ -1,6 +1,6 @@
 import { readBehindThoughts, type ReadAnswer } from './thoughts';
 
-/** Reads words in braces: `{a} {b}`. */
+/** Parses words in braces: `{a} {b}`. */
 function words(answer: string): ReadAnswer<string[]> {
   return readBehindThoughts(answer, (start) => {
     const found = [...answer.slice(start).matchAll(/\{[^}]*\}/g)];

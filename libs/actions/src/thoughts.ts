@@ -1,10 +1,12 @@
-/** Models that think write down their thoughts before the answer. Nothing in the thoughts is part of the answer. */
+/** Reasoning models write thoughts before the answer. Nothing in the thoughts is part of the answer. */
 
 /**
- * Markers that begin thoughts, as models write them: `<think>` (Qwen, GLM, DeepSeek, Holo), `<thinking>` (the cookbook of Qwen's
- * `mobile_use`, Claude), `<think_never_used_…>` and `<seed:think>` (Seed, UI-TARS 2), `◁think▷` (Kimi-VL), `[THINK]` (Mistral),
- * `<|begin_of_thought|>` (Sky-T1), `<|START_THINKING|>` (Command A), `<|channel>thought` (Gemma 4). Templates that write such a marker
- * themselves leave it out of the answer.
+ * Markers that begin thoughts: `<think>` (Qwen, GLM, DeepSeek, Holo), `<thinking>` (the cookbook of Qwen's
+ * `mobile_use`, Claude), `<think_never_used_…>` and `<seed:think>` (Seed, UI-TARS 2), `◁think▷` (Kimi-VL), `[THINK]`
+ * (Mistral),
+ * `<|begin_of_thought|>` (Sky-T1), `<|START_THINKING|>` (Command A), `<|channel>thought` (Gemma 4). If the template
+ * writes such a marker,
+ * the answer does not contain it.
  */
 const BEGIN =
   /<(?:seed:)?(?:think\w*|thoughts?|reasoning)>|◁think▷|\[THINK\]|<\|begin_of_thought\|>|<\|START_THINKING\|>|<\|channel>thought\b/i;
@@ -15,39 +17,44 @@ const END =
 
 const ENDS = new RegExp(END, 'gi');
 
-/** What a correction says of an answer with {@link ReadAnswer.isCutOff}. */
+/** Correction for an answer with {@link ReadAnswer.isCutOff}. */
 export const CUT_OFF =
   'The thoughts never end, so that there is no action: end them and write the action behind them.';
-/** What a correction says where there is no action behind thoughts. */
+/** Correction for thoughts without an action after them. */
 export const ONLY_THOUGHTS = 'Text inside the thoughts is not an action.';
 
-/** Starts that are tried at most, so that an answer of nothing but markers takes no time that grows with its square. */
+/**
+ * Maximum number of start positions to try, so that an answer that consists only of markers does not take quadratic
+ * time.
+ */
 const MOST_STARTS = 8;
 
-/** What was read from a place in an answer on. */
+/** The result of parsing an answer from an offset on. */
 export interface Reading<T> {
   value: T;
   /**
-   * The parts that hold the answer's own words (calls with their texts), in their order: a marker inside of them is text. Null where the
-   * answer cannot be read from there.
+   * The parts that contain the answer's own words (calls with their texts), in order: a marker inside them is text.
+   * Null if the answer cannot be parsed from there.
    */
   parts: readonly { start: number; end: number }[] | null;
 }
 
 export interface ReadAnswer<T> {
-  /** What was read behind the thoughts. */
+  /** The result after the thoughts. */
   value: T;
-  /** Where the answer begins: behind the marker that ends the thoughts, or 0 where there are none. */
+  /** Start of the answer: after the marker that ends the thoughts, or 0 without thoughts. */
   start: number;
-  /** The thoughts begin and never end: nothing that was read counts. */
+  /** Whether the thoughts begin and never end: the result is then invalid. */
   isCutOff: boolean;
 }
 
 /**
- * Reads an answer behind its thoughts. All that stands before the last marker that ends thoughts is thoughts, whether or not a marker
- * begins them. A marker inside of the answer's own words is text, and ends nothing.
+ * Parses an answer after its thoughts. Everything before the last end marker is thoughts, whether or not a start
+ * marker
+ * precedes it. A marker inside the answer's own words is text.
  *
- * @param read reads the answer from an offset on; it is called with 0 and with the ends of the thoughts until nothing is left of them
+ * @param read parses the answer from an offset on; called with 0 and with the ends of the thoughts until no thoughts
+ *   remain
  */
 export function readBehindThoughts<T>(answer: string, read: (start: number) => Reading<T>): ReadAnswer<T> {
   const ends = [...answer.matchAll(ENDS)].map(({ index, 0: marker }) => index + marker.length);
@@ -61,7 +68,7 @@ export function readBehindThoughts<T>(answer: string, read: (start: number) => R
   return { value, start: last, isCutOff: isCutOff(answer, last, parts) };
 }
 
-/** Whether thoughts begin behind the last end of thoughts; in an answer that cannot be read, whether it begins with them. */
+/** Whether thoughts begin after the last end of thoughts; for an unparsable answer, whether it begins with them. */
 function isCutOff(answer: string, start: number, parts: Reading<unknown>['parts']): boolean {
   if (parts !== null) return BEGIN.test(besides(answer, start, parts));
   const rest = answer.slice(start).trimStart();

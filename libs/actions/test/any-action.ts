@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { BUTTONS, DIRECTIONS, KEY_NAMES, POINT_ACTIONS, type Action } from '../src/action';
 
-/** Any action with its places on a screen. */
+/** Any action with its points on a screen. */
 export function anyAction({ width, height }: { width: number; height: number }): fc.Arbitrary<Action> {
   const x = fc.integer({ min: 0, max: width - 1 });
   const y = fc.integer({ min: 0, max: height - 1 });

@@ -1,6 +1,9 @@
 import type { Action } from '../src';
 
-/** Answers as the documentation of each has them, and what they mean on a screen of 1000 × 1000, shown to the model in half of that. */
+/**
+ * Answers from each format's documentation, and their meaning on a screen of 1000 × 1000, shown to the model at half
+ * that size.
+ */
 export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
   // developers.openai.com/api/docs/guides/tools-computer-use
   [
@@ -26,7 +29,7 @@ export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
     '{"type":"drag","path":[{"x":100,"y":200},{"x":150,"y":250},{"x":200,"y":300}]}',
     [{ action: 'drag', from: [100, 200], to: [200, 300] }],
   ],
-  // By hand, and read as the line that it is.
+  // Written by hand; it is a straight line and is parsed as one.
   [
     'openai_computer',
     '{"type":"drag","path":[{"x":100,"y":200},{"x":140,"y":203},{"x":400,"y":200}]}',
@@ -185,7 +188,7 @@ export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
     "Action: scroll(start_point='<point>250 400</point>', end_point='<point>250 100</point>', direction='down')",
     [{ action: 'drag', from: [501, 801], to: [501, 201] }],
   ],
-  // codes/ui_tars/action_parser.py reads these, too
+  // codes/ui_tars/action_parser.py accepts these, too
   ['ui_tars', "Action: left_single(start_box='(5,6)')", [{ action: 'click', x: 5, y: 6 }]],
   [
     'ui_tars',

@@ -1,15 +1,16 @@
 import { AlgorithmError } from './errors';
 
 /**
- * What the sum of token losses is divided by. `token-mean`: all trained tokens of the batch; `sequence-mean`: mean per
+ * The divisor of the sum of token losses. `token-mean`: all trained tokens of the batch; `sequence-mean`: mean per
  * sequence, then over sequences; `constant`: a fixed number of tokens (Dr. GRPO).
  */
 export type LossAggregation = 'token-mean' | 'sequence-mean' | 'constant';
 
 /**
- * Weight of each trained token, one number per sequence, so that the loss of the batch is Σ weight · token loss and can
+ * Weight of each trained token, one number per sequence, so that the loss of the batch is Σ weight · token loss and
+ * can
  * be summed over micro-batches.
- * @param tokens_N trained tokens of each sequence of the batch (sequences with none weigh nothing)
+ * @param tokens_N trained tokens of each sequence of the batch (sequences without any have no weight)
  * @param constantTokens the divisor of `constant`
  */
 export function tokenWeights(

@@ -27,7 +27,7 @@ import { constant } from './schedules/constant';
 import { cosine } from './schedules/cosine';
 import { linear } from './schedules/linear';
 
-/** The algorithms that come with the project. */
+/** The built-in algorithms. */
 export const components: readonly Component[] = [
   importanceSampling,
   ppo,

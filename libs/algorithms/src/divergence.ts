@@ -1,12 +1,15 @@
-/** Log-probabilities of the same tokens under the policy that sampled them and under the one that is trained; NaN where unknown. */
+/**
+ * Log-probabilities of the same tokens under the policy that sampled them and under the trained one; NaN if unknown.
+ */
 export interface LogprobPair {
   sampled: ArrayLike<number>;
   trained: ArrayLike<number>;
 }
 
 /**
- * How far sampler and trainer are apart on the tokens of a batch; nothing for none. Names as in Tinker's logs:
- * `optim/kl_sample_train_v1` is mean(logp_sample − logp_train), `_v2` half the mean square; both are near 0 where sampling and
+ * Divergence between sampler and trainer on the tokens of a batch; empty without tokens. Names as in Tinker's logs:
+ * `optim/kl_sample_train_v1` is mean(logp_sample − logp_train), `_v2` half the mean square; both are near 0 if
+ * sampling and
  * training agree.
  */
 export function divergenceMetrics(pairs: Iterable<LogprobPair>): Record<string, number> {

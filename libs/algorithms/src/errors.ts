@@ -1,4 +1,4 @@
-/** Root error of this lib: an option or a batch that no algorithm accepts. */
+/** Root error of this lib: an option or a batch that an algorithm rejects. */
 export class AlgorithmError extends Error {
   override readonly name = 'AlgorithmError';
 

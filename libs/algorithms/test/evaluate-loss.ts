@@ -1,9 +1,9 @@
 import { Graph, gradients, ops, Session, tensor, type Value } from '@ui-rl/graph';
 import type { LossInput, LossTerms, PolicyLossComponent } from '@ui-rl/plugin-kit';
 
-/** Per token, as many numbers each. */
+/** Per token, arrays of equal length. */
 export interface Tokens extends Partial<Record<LossInput, number[]>> {
-  /** Of a critic: values. */
+  /** For a critic: values. */
   logprobs: number[];
   weights: number[];
 }

@@ -1,6 +1,6 @@
 import type { AdvantageEstimator, EpisodeGroup, TurnExperience } from '@ui-rl/plugin-kit';
 
-/** A turn of as many tokens as there are values. */
+/** A turn with as many tokens as values. */
 export function turnOf(reward: number, values: readonly number[], screenshot = 'a'): TurnExperience {
   return {
     ...{ reward, screenshot, logprobs: new Float32Array(values.length) },
@@ -23,18 +23,20 @@ export function groupOf(...episodes: TurnExperience[][]): EpisodeGroup {
 }
 
 /**
- * A policy that decides when to stop: at turn 0 and 1 it goes on with some probability, after turn 2 the episode is over. Everything is
- * counted out, so that expected gradients are exact.
+ * A policy that decides when to stop: at turns 0 and 1 it continues with some probability, after turn 2 the episode
+ * is over. All outcomes are enumerated, so that expected gradients are exact.
  */
 export class StoppingPolicy {
-  /** What going on from turn 0, from turn 1, and being at turn 2 is worth. */
+  /** Value of continuing from turn 0, from turn 1, and of being at turn 2. */
   readonly worth: readonly number[];
-  /** d J / d logit of going on at turn 0 and 1: how often one comes there, p (1 − p), and what is gained by it. */
+  /**
+   * d J / d logit of continuing at turns 0 and 1: probability of reaching the turn, times p (1 − p), times the gain.
+   */
   readonly gradient: readonly number[];
 
   /**
-   * @param goOn probability of going on at turn 0 and 1
-   * @param earned by the turn at which it stops
+   * @param goOn probability of continuing at turns 0 and 1
+   * @param earned reward by the turn at which it stops
    */
   constructor(
     private readonly goOn: readonly [number, number],
@@ -47,7 +49,9 @@ export class StoppingPolicy {
     this.gradient = [p0 * (1 - p0) * (fromSecond - first), p0 * p1 * (1 - p1) * (third - second)];
   }
 
-  /** What groups of a size give on average: Σ advantage · d log π / d logit, per episode. Every turn has a screen of its own. */
+  /**
+   * Expectation over groups of a size: Σ advantage · d log π / d logit, per episode. Every turn has its own screen.
+   */
   expectedGradient(
     estimate: AdvantageEstimator['estimate'],
     { values = [0, 0, 0], groupSize = 2 }: { values?: readonly number[]; groupSize?: number } = {},

@@ -1,23 +1,25 @@
 import { encodeKeptTokens, type PolicyActReply, type PolicySpan } from '@ui-rl/contracts';
 import type { SampleResult } from '@ui-rl/plugin-kit';
 
-/** What a reply repeats of the prompt that was read. */
+/** The parts of the prompt that a reply repeats. */
 export interface ReadPrompt {
   tokenIds: number[];
   images: readonly { sha256: string }[];
   imageTokens: number;
 }
 
-/** Who answered, and what was decoded from its tokens. */
+/** The origin of an answer, and its decoded text. */
 export interface Answered {
   text: string;
-  /** The step whose weights answered; 0 outside of a run. */
+  /** The step of the weights that answered; 0 outside of a run. */
   policyVersion: number;
-  /** Where weights may change before and while they answer: the step of those with a digest. */
+  /** If weights may change before and during the answer: the step of the weights with a digest. */
   versionOf?: (digest: string) => number;
 }
 
-/** The reply to a turn: the tokens as they were read and sampled, so that nothing has to be tokenized again. */
+/**
+ * The reply to a turn, with the tokens exactly as read and sampled, so that they never have to be tokenized again.
+ */
 export function actReply(
   prompt: ReadPrompt,
   result: SampleResult,
@@ -44,7 +46,10 @@ function spansOf({ spans }: SampleResult, versionOf: Answered['versionOf']): Pol
   return spans.map(({ digest, tokens }) => ({ version: versionOf(digest), digest, tokens }));
 }
 
-/** Whether an answer failed by what was asked: engines and samplers say so by a category, whatever class their errors have. */
+/**
+ * Whether the request is at fault: engines and samplers report that by a category, whatever the class of their
+ * errors.
+ */
 export function isFaultOfRequest(error: unknown): error is Error {
   return error instanceof Error && 'category' in error && error.category === 'request';
 }

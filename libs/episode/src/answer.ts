@@ -15,9 +15,9 @@ export function describeActions(dialect: RunDialect, sizes: ScreenSizes, clock: 
 }
 
 /**
- * The grammar of answers; undefined where they are not constrained.
+ * The grammar of answers; undefined if they are not constrained.
  *
- * @throws EpisodeFailure `dialect` where there is none, or `deadline`, Stopped
+ * @throws EpisodeFailure `dialect` if the action format has none, or `deadline`, Stopped
  */
 export async function answerGrammar(
   { constrainActions, dialect }: Pick<EpisodePlan, 'constrainActions' | 'dialect'>,
@@ -33,7 +33,8 @@ export async function answerGrammar(
 }
 
 /**
- * Reads what the policy answered. What a dialect makes of it is checked: one from outside may be wrong, which is not the policy's
+ * Parses the policy's answer. Validates the result, because an action format from a plugin may be faulty, which must
+ * not count as the policy's
  * failure.
  *
  * @throws EpisodeFailure `dialect` or `deadline`, Stopped
@@ -59,7 +60,7 @@ export async function readAnswer(
   return { ok: true, actions };
 }
 
-/** Within the time of the turn. */
+/** Within the time limit of the turn. */
 function callDialect<T>(
   { name }: RunDialect,
   clock: Clock,
@@ -73,24 +74,25 @@ function dialectFailure({ name }: RunDialect, problem: string): EpisodeFailure {
   return new EpisodeFailure('dialect', `action dialect "${name}" ${problem}`);
 }
 
-/** What came of an answer. */
+/** The effect of an answer. */
 export interface ExecutedActions {
   actions: Action[];
-  /** Of the last action. */
+  /** Result of the last action. */
   outcome: string;
-  /** The agent or the environment ended the episode. */
+  /** Whether the agent or the environment ended the episode. */
   ended: boolean;
-  /** After the last action that went to the environment; none where none did. */
+  /** Screenshot after the last action of the environment; undefined if it performed none. */
   screenshot?: Screenshot;
-  /** The same of its state; undefined where the environment does not say. */
+  /** The environment's state after that action; undefined if it does not report one. */
   state?: State | undefined;
 }
 
 /**
- * Executes the actions of an answer in order, until one is not `ok`, the environment ends the episode, or the agent says that
- * it is done.
+ * Executes the actions of an answer in order, until one is not `ok`, the environment ends the episode, or the agent
+ * declares
+ * that it has finished.
  *
- * @param turnId the actions' ids are made of it: each is executed once, however often it is requested
+ * @param turnId prefix of the actions' ids: each is executed once, even if it is requested several times
  * @throws EpisodeFailure, Stopped
  */
 export async function executeActions(

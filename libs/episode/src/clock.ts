@@ -2,9 +2,9 @@ import { setMaxListeners } from 'node:events';
 import { retry, startTimer, type RetryOptions, type RetryPolicy } from '@ui-rl/retry';
 import { EpisodeFailure, Stopped } from './failure';
 
-/** Bounds everything an episode waits for: its own time, and the service's life. */
+/** Bounds every wait of an episode: by its own time limit, and by the service's lifetime. */
 export class Clock {
-  /** Time of `performance.now()`: a clock that is set meanwhile ends nothing early, and holds nothing up. */
+  /** On the monotonic clock of `performance.now()`, which system time changes do not affect. */
   readonly endsAt: number;
 
   constructor(
@@ -13,12 +13,12 @@ export class Clock {
     private readonly stopping: AbortSignal,
     outer?: Clock,
   ) {
-    // Every episode of the service waits for the same signal.
+    // Every episode of the service listens to the same signal.
     setMaxListeners(0, stopping);
     this.endsAt = Math.min(performance.now() + limitMs, outer?.endsAt ?? Infinity);
   }
 
-  /** A part of the episode with a limit of its own. */
+  /** A part of the episode with its own time limit. */
   part(what: string, limitMs: number): Clock {
     return new Clock(what, limitMs, this.stopping, this);
   }
@@ -27,13 +27,13 @@ export class Clock {
     return this.endsAt - performance.now();
   }
 
-  /** When it ends, as components are told: milliseconds since 1970. */
+  /** The deadline for components, in milliseconds since 1970. */
   get deadlineAt(): number {
     return Date.now() + this.leftMs;
   }
 
   /**
-   * Waits for the promise, but not beyond the limit.
+   * Waits for the promise, at most until the deadline.
    * @throws EpisodeFailure `deadline`, or Stopped
    */
   async race<T>(promise: Promise<T>): Promise<T> {
@@ -56,7 +56,7 @@ export class Clock {
   }
 
   /**
-   * Tries an operation again as its policy says, but not beyond the limit.
+   * Retries an operation according to its policy, at most until the deadline.
    * @throws EpisodeFailure `deadline`, or Stopped
    */
   async retry<T>(

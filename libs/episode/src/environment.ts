@@ -1,29 +1,29 @@
 import type { Reply, Screenshot } from '@ui-rl/contracts';
 import type { StepOutcome } from '@ui-rl/plugin-kit';
 
-/** What an environment reports of itself; null where it reports nothing. */
+/** The state that an environment reports; null if it reports none. */
 export type State = Record<string, unknown> | null;
 
-/** How long a session was open, and how long of that nothing was asked of it; in milliseconds. */
+/** Time that a session was open, and the part of it without a request; in milliseconds. */
 export interface SessionUse {
   openMs: number;
   idleMs: number;
 }
 
-/** The environment of one episode, wherever it runs. What fails there is thrown as an `EpisodeFailure`. */
+/** The environment of one episode, wherever it runs. Failures are thrown as `EpisodeFailure`. */
 export interface EpisodeEnvironment {
   readonly firstFrame: Screenshot;
   /** The state of the first frame. */
   readonly initialState: State;
-  /** Whether `finish` is to be executed, too. */
+  /** Whether the environment handles `finish` as a step. */
   readonly takesFinish?: boolean | undefined;
-  /** Executes an action once, however often it has to be asked for. */
+  /** Executes an action once, even if it has to be requested several times. */
   step(stepId: string, action: object): Promise<StepOutcome>;
-  /** Ends the session; the state that verifiers judge. */
+  /** Ends the session and returns the state that verifiers judge. */
   close(): Promise<State>;
-  /** How it was used, in milliseconds; undefined until it was closed, or where it does not say. */
+  /** Usage of the session in milliseconds; undefined until it is closed, or if it is not reported. */
   readonly use?: SessionUse | undefined;
-  /** Ends the session without interest in its state. Never throws and does not wait. */
+  /** Ends the session without reading its state. Never throws and does not wait. */
   discard(): void;
 }
 
@@ -39,8 +39,8 @@ const PASSES = new Set([
 ]);
 
 /**
- * Whether opening failed for what passes: no room, not started yet, about to stop, a browser that is slow or crashed. Nothing was
- * played yet, so it can be tried again.
+ * Whether opening failed temporarily: no capacity, not started yet, shutting down, a slow or crashed browser. Nothing
+ * has been played yet, so opening can be retried.
  */
 export function mayOpenLater(reply: Reply<unknown>): boolean {
   return !reply.ok && PASSES.has(reply.error.code);

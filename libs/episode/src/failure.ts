@@ -4,7 +4,7 @@ export class EpisodeFailure extends Error {
     /** Machine-readable, as in a reply: `crashed`, `capacity`, `deadline`, `no_session` … */
     readonly code: string,
     message: string,
-    /** The environment lost the session: the episode can begin again from its first frame. */
+    /** Whether the environment lost the session, so that the episode can restart from its first frame. */
     readonly restartable = false,
   ) {
     super(message);
@@ -12,7 +12,7 @@ export class EpisodeFailure extends Error {
   }
 }
 
-/** Whoever plays is asked to stop; nothing can be said of the episode. */
+/** The service is shutting down; the episode has no result. */
 export class Stopped extends Error {
   constructor() {
     super('the episode is being stopped');

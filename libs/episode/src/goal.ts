@@ -4,9 +4,9 @@ import type { State } from './environment';
 import { EpisodeFailure } from './failure';
 
 /**
- * What is to be done, as the policy reads it: the task's description, or what the environment says in its first state.
+ * The goal as the policy reads it: the task's description, or the text in the environment's first state.
  *
- * @throws EpisodeFailure where the environment says nothing there
+ * @throws EpisodeFailure if the environment's state has no such text
  */
 export function goalOf({ description, goalFrom }: Task, initialState: State): string {
   if (goalFrom === undefined) return description;

@@ -4,10 +4,10 @@ import type { Clock } from './clock';
 import { EpisodeFailure, Stopped } from './failure';
 
 /**
- * Calls a component of an episode. Its signal aborts when the time is over or the service stops.
+ * Calls a component of an episode. Its signal aborts at the deadline or when the service stops.
  *
- * @param code of the failure where it throws
- * @param what is called, for people: `reward "speed"`
+ * @param code of the failure if it throws
+ * @param what name of the component for messages: `reward "speed"`
  * @throws EpisodeFailure that names it, Stopped
  */
 export async function inTime<T>(

@@ -9,18 +9,18 @@ import type { EpisodePlan } from './plan';
 import { addUp, sum, type Scored } from './score';
 import type { Screenshots } from './screenshots';
 
-/** An episode that is over. */
+/** A finished episode. */
 export interface PlayedEpisode {
   request: RolloutRequest;
   status: Episode['status'];
   turns: readonly Turn[];
   /** sha256 of the screenshot after the last action. */
   finalScreenshot: string;
-  /** The last screen as text, where the environment told it. */
+  /** The last screen as text, if the environment reports it. */
   finalText?: string | undefined;
   stateBefore: State;
   stateAfter: State;
-  /** After each turn; undefined for one after which the environment did not say. */
+  /** State after each turn; undefined if the environment did not report it. */
   states?: readonly (State | undefined)[];
   screenshots: Screenshots;
 }
@@ -28,10 +28,11 @@ export interface PlayedEpisode {
 type JudgingPlan = Pick<EpisodePlan, 'verifier' | 'rewards' | 'rewardsJudge' | 'turnTimeoutMs'>;
 
 /**
- * Asks the verifier whether the task was done, and the rewards what they pay for it. An episode of training that nothing can judge is no failure
- * of the policy, and a reward of 0 would say that it is one.
+ * Calls the verifier and the rewards. A training episode without any judge is not a failure of the policy, but a
+ * reward of 0 would treat
+ * it as one.
  *
- * @throws EpisodeFailure that names what failed or took too long, Stopped
+ * @throws EpisodeFailure that names the component that failed or timed out, Stopped
  */
 export async function judge(
   played: PlayedEpisode,

@@ -12,57 +12,60 @@ import { readVariables, type RunFile } from '@ui-rl/settings';
 import { IsolatedComponent } from './isolation/isolated-component';
 import type { IsolatedKind } from './isolation/messages';
 
-/** A component that a run uses, and how messages name it. */
+/** A component of a run, with its name for messages. */
 export interface Named<Instance> {
   name: string;
   instance: Instance;
 }
 
-/** A dialect, here or in a thread. */
+/** An action format, in this thread or in another. */
 export interface TurnDialect {
   describe(sizes: ScreenSizes, deadline: Deadline): string | Promise<string>;
   parse(text: string, sizes: ScreenSizes, deadline: Deadline): ParseResult | Promise<ParseResult>;
   grammar?(sizes: ScreenSizes, deadline: Deadline): string | undefined | Promise<string | undefined>;
 }
 
-/** How the episodes of a run are played. */
+/** The components and limits with which a run's episodes are played. */
 export interface EpisodePlan {
-  /** Turns after which an episode is truncated, unless the task allows fewer. */
+  /** Number of turns after which an episode is truncated, unless the task allows fewer. */
   maxTurns: number;
-  /** Turns the policy reads, the present one included. */
+  /** Number of turns in a prompt, including the current one. */
   historyTurns: number;
   maxTokens: number;
   temperature: number;
   topP: number;
   topK: number;
-  /** Whether nothing is sampled but what the dialect can read. */
+  /** Whether sampling is constrained to parsable answers. */
   constrainActions: boolean;
   promptStyle: PromptStyle;
   dialect: Named<TurnDialect>;
   verifier: Named<Verifier>;
   rewards: readonly Named<Reward>[];
-  /** Whether one of them says what an episode is worth where the verifier cannot judge. */
+  /** Whether one of the rewards judges episodes that the verifier cannot judge. */
   rewardsJudge: boolean;
-  /** For one turn: the policy's answer and its actions, retries included; and for one call of a verifier or reward. */
+  /**
+   * Time limit of one turn (the policy's answer and its actions, including retries), and of one call of a verifier or
+   * reward.
+   */
   turnTimeoutMs: number;
-  /** For the whole episode. */
+  /** Time limit of the whole episode. */
   episodeTimeoutMs: number;
 }
 
-/** What a run file says of its episodes. */
+/** The parts of a run file that affect episodes. */
 export type EpisodeSettings = Pick<RunFile, 'model' | 'rollout' | 'verifier' | 'rewards'>;
 
-/** The episodes of a run, and what their components hold. */
+/** The plan of a run's episodes, with the resources of its components. */
 export interface PlannedEpisodes {
   plan: Omit<EpisodePlan, 'temperature'>;
-  /** Ends the threads of components from outside. */
+  /** Stops the threads of plugin components. */
   close: () => Promise<void>;
 }
 
 /**
- * Makes the components that episodes of a run need. Those from outside of the project get a thread each.
+ * Creates the components for the episodes of a run. Each plugin component gets its own thread.
  *
- * @throws PluginError that names what is wrong
+ * @throws PluginError that describes the fault
  */
 export async function planEpisodes(
   settings: EpisodeSettings,
@@ -97,7 +100,7 @@ export async function planEpisodes(
   }
 }
 
-/** What a reward reads of the environment of this service. */
+/** Values of the environment variables that a reward declares. */
 function variablesOf(components: ComponentRegistry, reward: string): Record<string, string> {
   return readVariables(Object.keys(components.get('reward', reward).environment ?? {}));
 }

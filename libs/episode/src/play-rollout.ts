@@ -12,7 +12,7 @@ import { roundMs } from './turn';
 export interface RolloutContext {
   plan: EpisodePlan;
   policy: Policy;
-  /** Opens the environment of a request. Throws an `EpisodeFailure` where that cannot be had. */
+  /** Opens the environment of a request. Throws an `EpisodeFailure` if that is impossible. */
   open(request: RolloutRequest, clock: Clock): Promise<EpisodeEnvironment>;
   screenshots: ScreenshotStore;
   warn(message: string): void;
@@ -20,23 +20,23 @@ export interface RolloutContext {
   actor: string;
   /** 1 for the first delivery of the request. */
   delivery: number;
-  /** Ends the episode. */
+  /** Aborts the episode. */
   stopping: AbortSignal;
-  /** Times the episode begins again because its session was lost. */
+  /** Maximum number of restarts after a lost session. */
   restarts: number;
-  /** How long the place it is played in was free before, in milliseconds; 0 unless given. */
+  /** Time that the slot was free before, in ms. Default 0. */
   idleMs?: number;
-  /** Told of each turn as it is over; of an episode that begins again, from the first one again. */
+  /** Called after each turn; a restarted episode begins with the first turn again. */
   onTurn?: ((turn: Turn) => void) | undefined;
-  /** Called with the screenshot of the first frame and of each action, also where the same screen was seen before. */
+  /** Called with the screenshot of the first frame and of each action, even if an identical one occurred before. */
   onScreenshot?: ((screenshot: Screenshot) => void) | undefined;
 }
 
 /**
- * Plays one rollout, from the first frame again where a session is lost, and returns its trajectory with every
- * screenshot stored. What fails in the infrastructure gives an `invalid` trajectory with the reason.
+ * Plays one rollout, restarts it from the first frame if its session is lost, and returns its trajectory with all
+ * screenshots stored. A failure of the infrastructure yields an `invalid` trajectory with the reason.
  *
- * @throws Stopped where the signal aborts
+ * @throws Stopped if the signal aborts
  */
 export async function playRollout(request: RolloutRequest, context: RolloutContext): Promise<Trajectory> {
   const { plan, restarts } = context;
@@ -79,7 +79,7 @@ function idleTimes({ idleMs = 0 }: RolloutContext, began: number, use: SessionUs
   };
 }
 
-/** A trajectory without verdict and reward unless `played` holds them. */
+/** A trajectory; without verdict and reward unless `played` contains them. */
 export function trajectory(
   request: RolloutRequest,
   actor: string,
@@ -98,10 +98,10 @@ export function trajectory(
   };
 }
 
-/** One try at an episode, from its first frame. */
+/** One attempt at an episode, from its first frame. */
 class Attempt {
   progress: EpisodeProgress | null = null;
-  /** How its session was used, once that was closed. */
+  /** Usage of its session, once that is closed. */
   use: SessionUse | undefined;
 
   constructor(

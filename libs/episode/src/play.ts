@@ -10,12 +10,12 @@ import { goalOf } from './goal';
 import { buildPrompt, type PastTurn, shownImage } from './prompt';
 import { beginTurn, policyRequest, roundMs } from './turn';
 
-/** Where an episode stands; the caller sees what was played even when it fails. */
+/** The state of an episode; the caller sees the played turns even if it fails. */
 export interface EpisodeProgress {
   turns: Turn[];
   /** The latest screenshot. */
   screenshot: Screenshot;
-  /** The environment's state after each turn; undefined where it did not say. */
+  /** The environment's state after each turn; undefined if it did not report one. */
   states: (State | undefined)[];
 }
 
@@ -27,15 +27,15 @@ export interface EpisodeContext {
   policy: Policy;
   /** Part of the ids of policy requests; differs when the rollout is played again. */
   playId: string;
-  /** Begins to store a screenshot. */
+  /** Starts to store a screenshot. */
   storeScreenshot(screenshot: Screenshot): void;
-  /** Told of each turn as it is over. */
+  /** Called after each turn. */
   onTurn?: ((turn: Turn) => void) | undefined;
 }
 
 /**
- * Plays turns until the policy or the environment ends the episode (`completed`) or its turns are used up
- * (`truncated`), or its prompts have become too long. An answer that is no action costs a turn; the next prompt says what was wrong.
+ * Plays turns until the policy or the environment ends the episode (`completed`), or until the turn limit is reached
+ * or prompts become too long (`truncated`). An unparsable answer costs a turn; the next prompt describes the fault.
  *
  * @throws EpisodeFailure, Stopped
  */
@@ -57,7 +57,9 @@ export async function playTurns(
   return 'truncated';
 }
 
-/** What the policy has said itself leaves it no room for another answer; of the first prompt it is the run's fault. */
+/**
+ * The policy's own answers leave no capacity for another one; if the first prompt is too long, the run is at fault.
+ */
 function isTooLong(error: unknown): boolean {
   return error instanceof EpisodeFailure && error.code === 'prompt_too_long';
 }
@@ -66,7 +68,7 @@ function isTooLong(error: unknown): boolean {
 interface History {
   past: PastTurn[];
   maxTurns: number;
-  /** What was wrong with the last answer. */
+  /** The fault of the last answer. */
   correction?: string;
 }
 
@@ -137,14 +139,14 @@ async function playTurn(
   return done.ended;
 }
 
-/** Of a screen that is told as text alone no image is made for the model: what it names are pixels of the screenshot. */
+/** Without an image for the model, as for a screen that is only text, coordinates are pixels of the screenshot. */
 async function sizesOf(screenshot: Screenshot, policy: Policy, clock: Clock): Promise<ScreenSizes> {
   const size = { width: screenshot.width, height: screenshot.height };
   const isShown = shownImage(screenshot) !== null;
   return { screenshot: size, modelImage: isShown ? await policy.modelImage(size, clock) : size };
 }
 
-/** Where nothing was done, the state is what it was. */
+/** Without an action, the state is unchanged. */
 function lastState({ environment }: EpisodeContext, { states }: EpisodeProgress): State | undefined {
   return states.length === 0 ? environment.initialState : states.at(-1);
 }

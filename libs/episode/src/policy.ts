@@ -1,12 +1,12 @@
 import type { ImageSize, PolicyActReply, PolicyActRequest } from '@ui-rl/contracts';
 import type { Clock } from './clock';
 
-/** Who answers, wherever the model runs. What fails there is thrown as an `EpisodeFailure`. */
+/** A policy, wherever its model runs. Failures are thrown as `EpisodeFailure`. */
 export interface Policy {
-  /** False where it answers with text alone: nothing of such an episode can be trained. Default true. */
+  /** False if it returns text only, so that its episodes cannot be trained on. Default true. */
   readonly saysTokens?: boolean;
-  /** The size in which the model sees a screenshot of this one. */
+  /** Size to which the model scales a screenshot of this size. */
   modelImage(screenshot: ImageSize, clock: Clock): Promise<ImageSize>;
-  /** The answer of one turn. Images that are given by their hash were bytes in an earlier turn of the episode. */
+  /** Answers one turn. An image given by its hash was sent as bytes in an earlier turn of the episode. */
   act(request: PolicyActRequest, clock: Clock): Promise<PolicyActReply>;
 }

@@ -1,11 +1,11 @@
 import { type PromptStyle, type ScreenAsText, systemText, turnContent, turnText } from '@ui-rl/actions';
 import type { ChatMessage, Screenshot } from '@ui-rl/contracts';
 
-/** What the policy saw and said in a turn that is over. */
+/** The policy's input and output in a finished turn. */
 export interface PastTurn {
-  /** sha256; null where the policy read the screen as text alone. */
+  /** sha256; null if the policy read only the screen's text. */
   screenshot: string | null;
-  /** What the user's message said besides the screenshot. */
+  /** Text of the user's message besides the screenshot. */
   text: string;
   answer: string;
 }
@@ -14,25 +14,25 @@ export interface PromptInput {
   style: PromptStyle;
   describeActions: () => string;
   goal: string;
-  /** All turns that are over. */
+  /** All finished turns. */
   past: readonly PastTurn[];
   screenshot: Screenshot;
   maxTurns: number;
-  /** Turns the policy reads, the present one included. */
+  /** Number of turns in the prompt, including the current one. */
   historyTurns: number;
-  /** What was wrong with the last answer. */
+  /** The fault of the last answer. */
   correction?: string;
 }
 
 export interface Prompt {
   messages: ChatMessage[];
-  /** The new screenshot as PNG bytes, earlier ones by their hashes; the messages name them by index. */
+  /** The new screenshot as PNG bytes, earlier ones by their hashes; the messages refer to them by index. */
   images: (Uint8Array | string)[];
-  /** What the present turn says besides the screenshot. */
+  /** Text of the current turn besides the screenshot. */
   text: string;
 }
 
-/** The conversation of a turn: older turns are dropped whole, text and image together. */
+/** Builds the conversation of a turn. Drops older turns as a whole, with text and image. */
 export function buildPrompt(input: PromptInput): Prompt {
   const text = turnText(input.style, {
     goal: input.goal,
@@ -66,7 +66,7 @@ export function buildPrompt(input: PromptInput): Prompt {
   return { messages, images, text };
 }
 
-/** Of a screenshot what a policy sees as a picture: its sha256, or null. */
+/** The sha256 of the screenshot if the policy sees it as an image, or null. */
 export function shownImage({ sha256, textOnly }: Screenshot): string | null {
   return textOnly === true ? null : sha256;
 }

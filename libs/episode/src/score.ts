@@ -1,29 +1,29 @@
 import { isRecord, show, type RewardParts, type RewardResult } from '@ui-rl/plugin-kit';
 import { EpisodeFailure } from './failure';
 
-/** What a reward of the run gave for an episode. */
+/** The result of one of the run's rewards for an episode. */
 export interface Scored {
-  /** Of the reward. */
+  /** Name of the reward. */
   name: string;
   result: RewardResult;
 }
 
-/** What all rewards of a run pay for an episode. */
+/** The combined result of all rewards of a run for an episode. */
 export interface Score {
   /** Sum of everything. */
   reward: number;
   /** Part → its sum over the episode. */
   rewards: Record<string, number>;
-  /** The parts paid in each turn; none where no reward pays by turns. */
+  /** The parts of each turn; undefined if no reward scores turns. */
   turns?: Record<string, number>[];
-  /** Who judged → whether the task was done; none where only the verifier did. */
+  /** Judge → its verdict on success; undefined if only the verifier judged. */
   verdicts?: Record<string, boolean>;
 }
 
 /**
- * Adds up what the rewards gave. A part belongs to one reward.
+ * Sums the results of the rewards. Each part belongs to one reward.
  *
- * @throws EpisodeFailure that names the reward whose result makes no sense, or both that claim a part
+ * @throws EpisodeFailure that names a reward with an invalid result, or two rewards with the same part
  */
 export function addUp(scored: readonly Scored[], turnCount: number): Score {
   const rewards: Record<string, number> = {};
@@ -94,7 +94,7 @@ interface Detailed {
   verdicts?: unknown;
 }
 
-/** Parts may bear these names, too, but are numbers. */
+/** Parts may have these names, too, but are numbers. */
 function isDetailed(result: unknown): result is Detailed {
   if (!isRecord(result)) return false;
   const { turns, verdicts } = result;
@@ -114,16 +114,16 @@ function readVerdicts(name: string, verdicts: unknown): Record<string, boolean> 
   throw wrong(name, `gave verdicts ${show(verdicts)}, expected true or false by name`);
 }
 
-/** A number alone is the part that bears the reward's own name. */
+/** A plain number becomes the part with the reward's own name. */
 function readParts(name: string, value: unknown): RewardParts {
   if (typeof value === 'number') return readParts(name, { [name]: value });
   if (!isRecord(value)) {
     throw wrong(name, `gave ${show(value)}, expected a number, parts by name, or {episode, turns}`);
   }
   for (const [part, number] of Object.entries(value)) {
-    // Training computes in 32 bits.
+    // Training computes in float32.
     if (typeof number === 'number' && Number.isFinite(Math.fround(number))) continue;
-    // NaN is null in JSON.
+    // JSON would show NaN as null.
     const found = typeof number === 'number' ? String(number) : show(number);
     const where = part === name ? '' : ` as part "${part}"`;
     throw wrong(name, `gave ${found}${where}, expected a finite number of 32 bits`);

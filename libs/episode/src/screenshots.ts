@@ -1,17 +1,17 @@
 import type { Screenshot } from '@ui-rl/contracts';
 import type { Observation } from '@ui-rl/plugin-kit';
 
-/** Where screenshots are kept, by their sha256. */
+/** Stores screenshots by their sha256. */
 export interface ScreenshotStore {
   put(png: Uint8Array, sha256: string): Promise<unknown>;
-  /** Null where nobody has put it. */
+  /** Null if it was never stored. */
   get(sha256: string): Promise<Uint8Array | null>;
 }
 
-/** PNGs of one episode that stay in memory; older ones are fetched from the store where they are wanted again. */
+/** Memory limit for the PNGs of an episode; older ones are fetched from the store on demand. */
 const MEMORY_BYTES = 32 * 2 ** 20;
 
-/** The screenshots of an episode; they go into the store while it is played. */
+/** The screenshots of an episode, which are stored while it is played. */
 export class Screenshots {
   private readonly uploads = new Map<string, Promise<unknown>>();
   private readonly sizes = new Map<string, { width: number; height: number }>();
@@ -38,7 +38,9 @@ export class Screenshots {
     await Promise.all(this.uploads.values());
   }
 
-  /** One that was added, as rewards see it. @param text the same as text, which may differ where the picture does not */
+  /**
+   * A stored screenshot as rewards see it. @param text the screen as text, which may differ for identical pictures
+   */
   observation(sha256: string, text?: string): Observation {
     const size = this.sizes.get(sha256);
     if (size === undefined) throw new Error(`the episode has no screenshot ${sha256}`);

@@ -7,13 +7,16 @@ import { mayOpenLater, type EpisodeEnvironment, type SessionUse, type State } fr
 import { EpisodeFailure } from './failure';
 
 export interface SessionTimes {
-  /** For opening, and for one action. */
+  /** Time limit for opening, and for each action, in ms. */
   deadlineMs: number;
-  /** The session ends by itself when nothing is asked of it for so long. */
+  /** The session ends after this time without a request, in ms. */
   leaseMs: number;
 }
 
-/** The lease of an episode's session: nothing is asked of it while the policy is waited for, as long as a turn may take. */
+/**
+ * The lease of an episode's session: during the policy's turn, which may take until its time limit, the session
+ * receives no requests.
+ */
 export function leaseOf({ environment, rollout }: Pick<RunFile, 'environment' | 'rollout'>): number {
   return Math.max(environment.lease_ms, rollout.turn_timeout_ms + DEADLINES.environmentMargin.ms);
 }
@@ -31,7 +34,7 @@ export class SessionEnvironment implements EpisodeEnvironment {
     readonly takesFinish: boolean | undefined,
   ) {}
 
-  /** Waits for room. @throws EpisodeFailure where there is none in time, or the environment cannot play the task. */
+  /** Waits for capacity. @throws EpisodeFailure if there is none in time, or the environment cannot play the task. */
   static async open(
     sessions: Sessions,
     { task, seed, rolloutId }: RolloutRequest,

@@ -11,16 +11,19 @@ export interface StartSessions {
   /** The environment and its options. */
   choice: ComponentChoice;
   maxSessions: number;
-  /** For reading the final state. */
+  /** Time limit for reading the final state, in ms. */
   deadlineMs: number;
   /** Programs of this machine that environments may start. */
   programs: Programs;
-  /** What counts instead of variables of this process that environments read. */
+  /** Overrides environment variables of this process for environments. */
   variables?: Readonly<Record<string, string>> | undefined;
   log: Log;
 }
 
-/** Starts an environment in this process. Throws `PluginError` where it is unknown or refuses an option, else what it throws. */
+/**
+ * Starts an environment in this process. Throws `PluginError` if it is unknown or rejects an option; otherwise
+ * rethrows its error.
+ */
 export async function startSessions(plan: StartSessions, components: ComponentRegistry): Promise<Sessions> {
   const { choice, maxSessions, programs, deadlineMs: closeDeadlineMs, log } = plan;
   const { scripts } = components;

@@ -30,16 +30,17 @@ export function policyRequest(
   };
 }
 
-/** Different random numbers in each turn, the same whenever the rollout is played. */
+/** A different seed for each turn, the same whenever the rollout is played. */
 export function turnSeed(samplingSeed: number, turn: number): number {
   return mix32(mix32(samplingSeed) + turn) >>> 1;
 }
 
 /**
- * The turn as far as the policy has come: what it read and what it answered.
+ * The turn after the policy's answer: its input and output.
  *
  * @param saysTokens see `Policy`
- * @throws EpisodeFailure where the sample makes no sense, or does not hold the screen the actions are taken on: training would learn from another one
+ * @throws EpisodeFailure if the sample is inconsistent, or lacks the screen on which the actions are performed:
+ *   training would learn from another one
  */
 export function beginTurn(
   index: number,
@@ -69,7 +70,7 @@ export function beginTurn(
   return turn;
 }
 
-/** @param screenshot sha256 of what the policy decided about */
+/** @param screenshot sha256 of the policy's input */
 export function turnOf(
   index: number,
   reply: PolicyActReply,

@@ -1,17 +1,18 @@
 import type { Graph, Node, Value } from './graph';
 
-/** Builds, in the graph of `inputs`, what replaces a node; gives its outputs, or undefined where the node may stay. */
+/** Builds the replacement of a node in the graph of `inputs`; returns its outputs, or undefined to keep the node. */
 export type Lowering = (node: Node, inputs: readonly (Value | null)[], graph: Graph) => Value[] | undefined;
 
 export type Lowerings = Readonly<Record<string, Lowering>>;
 
-/** What values of one graph are in another. */
+/** Maps values of one graph to those of another. */
 export type ValueMap = Map<Value, Value>;
 
 /**
- * Adds a node of another graph to `target`, in the same scope, and notes its outputs in `mapped`. All it reads must be
- * mapped already.
- * @param lowerings operations that are replaced on the way
+ * Adds a node of another graph to `target`, in the same scope, and records its outputs in `mapped`, which must
+ * already
+ * contain all of its operands.
+ * @param lowerings operations to replace
  */
 export function cloneNode(node: Node, target: Graph, mapped: ValueMap, lowerings: Lowerings = {}): void {
   const inputs = node.inputs.map((input) => (input === null ? null : (mapped.get(input) ?? null)));

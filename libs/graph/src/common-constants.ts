@@ -3,17 +3,17 @@ import { operandsOf, type Graph, type Value } from './graph';
 import { liveNodes } from './live';
 import type { Tensor } from './tensor';
 
-/** Where sessions get constants from that they share. */
+/** The source of constants that sessions share. */
 export interface ConstantSource {
   get(constant: ConstantData): Promise<Tensor>;
 }
 
-/** Kernels that read these operands while a session is made. */
+/** Kernels that read these operands when a session is created. */
 const PREPARED = new Set(['DequantizeLinear', 'MatMulNBits']);
-/** What a tensor in the memory of a device can be. */
+/** Types of tensors in device memory. */
 const TYPES = new Set(['float32', 'float16']);
 
-/** Constants that a graph needs, lie in files, and can as well be fed. */
+/** Constants of a graph that are stored in files and can be fed as inputs instead. */
 export function sharedConstants(graph: Graph): Value[] {
   const found = new Set<Value>();
   const prepared = new Set<Value>();

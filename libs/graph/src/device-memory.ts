@@ -6,17 +6,17 @@ import type { Tensor } from './tensor';
 type Tensors = Readonly<Record<string, Tensor>>;
 
 /**
- * Where tensors lie that many sessions of a device read. On WebGPU that is the device's own memory, so that weights, caches and
- * optimizer state do not cross the host; elsewhere, and on CUDA, whose tensors the Node binding takes and gives on the host only,
- * it is the host's.
+ * Memory for tensors that many sessions of a device read. On WebGPU it is the device's own memory, so that weights,
+ * caches and optimizer state do not cross to the host. Otherwise it is host memory, even on CUDA, because the Node
+ * binding takes and returns CUDA tensors only on the host.
  */
 export interface DeviceMemory {
   readonly location: 'cpu' | 'gpu-buffer';
-  /** Copies of float32 or float16 tensors there; the tensors themselves where it is the host's memory. */
+  /** Copies of float32 or float16 tensors in this memory; the tensors themselves if it is host memory. */
   upload(tensors: Tensors): Promise<Record<string, Tensor>>;
   /** The same tensors on the host. */
   download(tensors: Tensors): Promise<Record<string, Tensor>>;
-  /** Frees the sessions that copy; not the tensors. */
+  /** Frees the copy sessions, but not the tensors. */
   release(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export function deviceMemory(device: Device): DeviceMemory {
   return device === 'webgpu' ? new GpuMemory() : hostMemory;
 }
 
-/** Frees tensors in the memory of a device; those on the host are left to the garbage collector. */
+/** Frees tensors in device memory; the garbage collector frees those on the host. */
 export function freeTensors(tensors: Iterable<Tensor>): void {
   for (const each of tensors) if (each.location !== 'cpu') each.dispose();
 }
@@ -38,7 +38,7 @@ const hostMemory: DeviceMemory = {
 
 type Direction = 'upload' | 'download';
 
-/** Copies run as sessions of a single operation, one for each type and number of axes: the binding has no other way. */
+/** Copies run as single-operation sessions, one for each type and number of axes: the binding offers no other way. */
 class GpuMemory implements DeviceMemory {
   readonly location = 'gpu-buffer';
   private readonly sessions = new Map<string, Promise<Session>>();
@@ -82,7 +82,7 @@ class GpuMemory implements DeviceMemory {
       graph.output('to', graph.node('Identity', [from], {}, [{ dtype, shape }])[0]);
       session = Session.create(graph, {
         device: 'webgpu',
-        // Or the copy would be optimized away.
+        // Otherwise the copy would be optimized away.
         optimization: 'disabled',
         outputLocation: direction === 'upload' ? this.location : 'cpu',
       });

@@ -7,7 +7,7 @@ import type { ConstantSource } from './common-constants';
 import { readFully } from './read-fully';
 import { tensor, type Tensor } from './tensor';
 
-/** Weights that lie in files, in the memory of a device: read when a session first needs one, one copy for all sessions. */
+/** Weights from files in device memory: read when a session first needs them, with one copy for all sessions. */
 export class DeviceWeights implements ConstantSource {
   private readonly copies = new Map<string, Promise<Tensor>>();
 
@@ -31,7 +31,7 @@ export class DeviceWeights implements ConstantSource {
     return copy;
   }
 
-  /** Frees the copies. No session that was made with them must run again. */
+  /** Frees the copies. Sessions that use them must not run again. */
   async release(): Promise<void> {
     const copies = await Promise.allSettled(this.copies.values());
     this.copies.clear();

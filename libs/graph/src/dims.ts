@@ -1,8 +1,8 @@
 import { GraphError } from './errors';
 
 /**
- * One extent of a shape: a number, or a symbol whose extent is known only when the graph runs (`'B'`, `'T'`), or a
- * polynomial of symbols (`'B*T'`, `'T+1'`). Two equal strings are equal extents; two different ones never broadcast.
+ * One extent of a shape: a number, or a symbol whose extent is known only at run time (`'B'`, `'T'`), or a polynomial
+ * of symbols (`'B*T'`, `'T+1'`). Equal strings are equal extents; different ones never broadcast.
  */
 export type Dim = number | string;
 
@@ -10,7 +10,7 @@ export type Dim = number | string;
 type Polynomial = ReadonlyMap<string, number>;
 
 const parsed = new Map<string, Polynomial>();
-/** first factor → second → product: the shapes of a graph hold the same few extents again and again */
+/** first factor → second → product: a graph's shapes repeat the same few extents */
 const products = new Map<Dim, Map<Dim, Dim>>();
 
 function parse(dim: Dim): Polynomial {
@@ -97,7 +97,7 @@ export function productOf(dims: readonly Dim[]): Dim {
   return dims.reduce(mulDims, 1);
 }
 
-/** `a / b` where it is exact for a single-term `b`, else undefined. */
+/** `a / b` if it is exact for a single-term `b`, else undefined. */
 export function divideDims(a: Dim, b: Dim): Dim | undefined {
   const divisor = [...parse(b)];
   if (divisor.length !== 1) return canonical(a) === canonical(b) ? 1 : undefined;
@@ -131,7 +131,7 @@ export interface LoneSymbol {
   readonly offset: number;
 }
 
-/** A dimension from whose extent that of its only symbol follows (`B`, `4*Q`, `T+1`), else undefined. */
+/** The symbol of a dimension that determines its extent (`B`, `4*Q`, `T+1`); undefined for any other dimension. */
 export function loneSymbol(dim: Dim): LoneSymbol | undefined {
   const terms = termsOf(dim);
   const symbolic = terms.filter(({ symbols }) => symbols.length > 0);
@@ -141,7 +141,7 @@ export function loneSymbol(dim: Dim): LoneSymbol | undefined {
   return { symbol: symbols[0], factor, offset };
 }
 
-/** A dimension as a number. Throws where the extent of a symbol is not given. */
+/** The numeric value of a dimension. Throws if the extent of a symbol is missing. */
 export function evaluateDim(dim: Dim, extents: ReadonlyMap<string, number>): number {
   if (typeof dim === 'number') return dim;
   return termsOf(dim).reduce(
@@ -171,7 +171,7 @@ function broadcastDim(a: Dim, b: Dim): Dim | undefined {
   return a === 1 ? b : undefined;
 }
 
-/** The shape of an elementwise result (numpy rules); undefined where the shapes do not fit. */
+/** The shape of an elementwise result (numpy rules); undefined if the shapes are incompatible. */
 export function broadcast(a: readonly Dim[], b: readonly Dim[]): Dim[] | undefined {
   const rank = Math.max(a.length, b.length);
   const result: Dim[] = [];

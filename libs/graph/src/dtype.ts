@@ -27,7 +27,7 @@ const infos: Readonly<Record<DType, DTypeInfo>> = {
   bfloat16: { code: 16, bytes: 2, array: Uint16Array },
 };
 
-/** The number ONNX gives a type. */
+/** ONNX's number of a type. */
 export function onnxTypeOf(dtype: DType): number {
   return infos[dtype].code;
 }
@@ -42,7 +42,7 @@ export function isFloat(dtype: DType): boolean {
   return dtype === 'float32' || dtype === 'float16' || dtype === 'bfloat16';
 }
 
-/** An array of `dtype` from plain numbers. Not for 16-bit floats, whose bits the caller must make. */
+/** An array of `dtype` from plain numbers. Not for 16-bit floats, whose bits the caller must compute. */
 export function arrayOf(dtype: DType, numbers: ArrayLike<number>): TypedArray {
   switch (dtype) {
     case 'float32':

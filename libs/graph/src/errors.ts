@@ -1,15 +1,15 @@
 /** What kind of problem a `GraphError` reports. */
 export type GraphErrorCategory =
-  /** shapes, types or names that do not fit while a graph is built */
+  /** shapes, types or names that do not match while a graph is built */
   | 'build'
-  /** no derivative can be formed */
+  /** a derivative cannot be formed */
   | 'gradient'
   /** a session cannot be created or run */
   | 'session'
-  /** external data that cannot be reached */
+  /** external data that cannot be accessed */
   | 'data';
 
-/** The one error this library throws; `category` says which stage failed, `cause` keeps what came from below. */
+/** The only error class of this library; `category` names the failed stage, `cause` is the original error. */
 export class GraphError extends Error {
   override readonly name = 'GraphError';
 

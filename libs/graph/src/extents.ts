@@ -6,15 +6,15 @@ import type { Value } from './graph';
 type Feeds = Readonly<Record<string, Tensor>>;
 
 /**
- * The extents of all symbols that stand alone in the shapes of inputs (`B`, `4*Q`, `4*Q+1`), read from what is fed to them.
- * @throws GraphError where an input is fed with another rank, or a symbol has two extents: the forward pass of a graph may not
- * notice, but what reads the extent, such as a derivative, would be wrong.
+ * The extents of all symbols that occur alone in the shapes of inputs (`B`, `4*Q`, `4*Q+1`), read from the feeds.
+ * @throws GraphError if an input is fed with another rank, or a symbol has two extents: the forward pass of a graph
+ *   may succeed, but a node that reads the extent, such as a derivative, would be wrong.
  */
 export function extentsOf(inputs: readonly Value[], feeds: Feeds): Map<string, number> {
   return extentReader(inputs)(feeds);
 }
 
-/** {@link extentsOf} for many runs; it does not hold the inputs. */
+/** {@link extentsOf} for many runs, without retaining the inputs. */
 export function extentReader(inputs: readonly Value[]): (feeds: Feeds) => Map<string, number> {
   const declared = inputs.map(({ name, shape }) => ({
     name,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Graph, ops, Session, tensor, zeros, type Value } from './index';
 
-/** Runs a graph once and gives its results as plain numbers. */
+/** Runs a graph once and returns its results as plain numbers. */
 async function evaluate(
   build: (graph: Graph) => Value,
   feeds: Parameters<Session['run']>[0] = {},

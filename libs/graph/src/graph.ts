@@ -4,13 +4,13 @@ import { canonical, loneSymbol, shapeText, type Dim } from './dims';
 import type { DType, TypedArray } from './dtype';
 import { GraphError } from './errors';
 
-// A graph, its nodes and its values know each other, so they stand in one file; what builds, differentiates, copies or writes
-// graphs stands outside and imports this.
+// A graph, its nodes and its values refer to each other, so they are in one file; code that builds, differentiates,
+// copies or writes graphs is elsewhere and imports this.
 
-/** Constants up to this size are shared when type, shape and bytes are equal. */
+/** Constants up to this size are shared if type, shape and bytes are equal. */
 const dedupLimitBytes = 4096;
 
-/** Where the extent of a symbol can be read when the graph runs: `shape(value)[axis] = factor * symbol + offset`. */
+/** Where to read the extent of a symbol at run time: `shape(value)[axis] = factor * symbol + offset`. */
 export interface SymbolSource {
   readonly value: Value;
   readonly axis: number;
@@ -34,22 +34,22 @@ export interface Node {
   readonly inputs: readonly (Value | null)[];
   readonly outputs: readonly Value[];
   readonly attributes: Attributes;
-  /** what a loop repeats: a graph that may read values of this one */
+  /** the body of a loop: a graph that may read values of this one */
   readonly body?: Graph;
   /** derivative of this node, instead of the rule of its operation; it has an entry per operand, see `operandsOf` */
   readonly derivative?: Rule;
 }
 
-/** Everything a node reads: its inputs, and what its body takes from the graph around it. */
+/** All operands of a node: its inputs, and the values that its body captures from the enclosing graph. */
 export function operandsOf(node: Node): readonly (Value | null)[] {
   return node.body === undefined ? node.inputs : [...node.inputs, ...node.body.captures];
 }
 
-/** A tensor of a graph: an input, a constant, or an output of a node. Made by `Graph` only. */
+/** A tensor of a graph: an input, a constant, or an output of a node. Created only by `Graph`. */
 export class Value {
   /** the node that computes it; undefined for inputs and constants */
   producer: Node | undefined;
-  /** differentiation does not look past this value */
+  /** differentiation stops at this value */
   detached = false;
 
   constructor(
@@ -67,8 +67,8 @@ export class Value {
 }
 
 /**
- * What a rule sees of one operation: its node, and the gradients of the loss with respect to its outputs (undefined
- * where the loss does not depend on an output).
+ * The data for a rule of one operation: its node, and the gradients of the loss with respect to its outputs
+ * (undefined if the loss does not depend on an output).
  */
 export interface RuleContext {
   readonly graph: Graph;
@@ -82,34 +82,34 @@ export interface RuleContext {
   readonly gradOf: (i: number) => Value | undefined;
 }
 
-/** How to build the gradient of one input; null where there is none. Called only for inputs whose gradient is required. */
+/** Builds the gradient of one input; null if there is none. Called only for inputs whose gradient is required. */
 export type InputGradient = (() => Value) | null;
 
 /** The derivative of an operation: one entry per input. */
 export type Rule = (context: RuleContext) => readonly InputGradient[];
 
 /**
- * A tensor program under construction: a pure function from inputs to outputs, with constants inside. Nodes get path
- * names from the scopes they are built in, such as `/model/layers.0/attn/q_proj/MatMul`.
+ * A tensor program under construction: a pure function from inputs to outputs, with embedded constants. Nodes get
+ * path names from the scopes in which they are built, such as `/model/layers.0/attn/q_proj/MatMul`.
  */
 export class Graph {
   readonly nodes: Node[] = [];
   readonly inputs: Value[] = [];
   readonly outputs: { readonly name: string; readonly value: Value }[] = [];
   readonly constants: Value[] = [];
-  /** points at which the graph can be run in parts, see `planSegments` */
+  /** points at which the graph can be split, see `planSegments` */
   readonly cuts: Value[] = [];
-  /** values of the graph around this one that a body reads, in order of first use */
+  /** values of the enclosing graph that a body reads, in order of first use */
   readonly captures: Value[] = [];
-  /** results that helpers share within the graph, by a key of their own */
+  /** results that helpers share within the graph, by their own keys */
   readonly memo = new Map<string, Value>();
   /**
-   * Whether a reshape of a reshape takes what came before. Only while a backward pass is built, and in graphs that have none:
-   * it would hide a value from those who differentiate by it.
+   * Whether a reshape of a reshape reads the original value. Only while a backward pass is built, and in graphs
+   * without one: it would hide an intermediate value from differentiation.
    */
   looksThroughReshapes = false;
 
-  /** how many graphs are around this one */
+  /** number of enclosing graphs */
   readonly depth: number;
 
   private path = '';
@@ -119,7 +119,7 @@ export class Graph {
   private readonly symbols = new Map<string, SymbolSource>();
   private readonly dims = new Map<string, SymbolSource>();
 
-  /** @param outer the graph that this one is the body of a loop in */
+  /** @param outer the graph in which this one is the body of a loop */
   constructor(
     readonly name: string,
     readonly outer?: Graph,
@@ -127,7 +127,7 @@ export class Graph {
     this.depth = outer === undefined ? 0 : outer.depth + 1;
   }
 
-  /** Marks a value as a point at which the graph can be run in parts: what follows it reads little else from before. */
+  /** Marks a value as a point at which the graph can be split: later nodes read little else from before. */
   cut(value: Value): Value {
     this.cuts.push(value);
     return value;
@@ -152,7 +152,7 @@ export class Graph {
   }
 
   /**
-   * A named constant: data held in memory, or `external` data that stays in its file (any file that holds the tensor's
+   * A named constant: data in memory, or `external` data that stays in its file (any file with the tensor's
    * little-endian bytes, e.g. safetensors) and is mapped by ONNX Runtime.
    */
   parameter(name: string, tensor: ConstantData): Value {
@@ -162,7 +162,10 @@ export class Graph {
     return value;
   }
 
-  /** An unnamed constant; small ones with equal type, shape and bytes become one. Those of a body belong to the graph around. */
+  /**
+   * An unnamed constant; small ones with equal type, shape and bytes are shared. Constants of a body belong to the
+   * enclosing graph.
+   */
   constant(dtype: DType, shape: readonly number[], data: TypedArray): Value {
     if (this.outer !== undefined) return this.outer.constant(dtype, shape, data);
     if (data.byteLength > dedupLimitBytes) {
@@ -179,7 +182,10 @@ export class Graph {
     return value;
   }
 
-  /** Adds one operation with declared results. The functions of `ops` infer types and shapes; this does not check them. */
+  /**
+   * Adds one operation with declared results. The functions of `ops` infer types and shapes; this does not check
+   * them.
+   */
   node(
     opType: string,
     inputs: readonly (Value | null)[],
@@ -198,7 +204,7 @@ export class Graph {
     return values;
   }
 
-  /** Makes `value` a result of the graph under `name`. One value may be given out under several names. */
+  /** Makes `value` a result of the graph under `name`. One value may have several output names. */
   output(name: string, value: Value): void {
     if (value.graph !== this) {
       throw new GraphError(
@@ -221,12 +227,12 @@ export class Graph {
     return this.symbols.has(symbol) || this.outer?.knowsSymbol(symbol) === true;
   }
 
-  /** A value that has a dimension as a whole, such as `B*T` where neither factor can be read on its own. */
+  /** A value with this composite dimension, such as `B*T` where neither factor can be read on its own. */
   sourceOfDim(dim: string): SymbolSource | undefined {
     return this.dims.get(dim) ?? this.outer?.sourceOfDim(dim);
   }
 
-  /** Where the extent of `symbol` can be read at run time. Throws where no value of the graph has it. */
+  /** Where the extent of `symbol` can be read at run time. Throws if no value of the graph has it. */
   sourceOf(symbol: string): SymbolSource {
     const source = this.symbols.get(symbol);
     if (source === undefined && this.outer !== undefined) return this.outer.sourceOf(symbol);
@@ -240,21 +246,22 @@ export class Graph {
     return source;
   }
 
-  /** Whether a constant of the graph lies in a file. */
+  /** Whether a constant of the graph is stored in a file. */
   get hasExternalData(): boolean {
     return this.constants.some((value) => value.constant !== undefined && 'external' in value.constant);
   }
 
   /**
-   * The graph that a loop repeats. Its inputs are named after it, so that no name within is one of the graph around.
-   * @param name of a body that is copied; absent: one after the scope
+   * The body graph of a loop. Its inputs are named after it, so that no inner name collides with one of the enclosing
+   * graph.
+   * @param name of a body that is copied; default: derived from the scope
    */
   body(name = this.unique(`${this.path}/body`)): Graph {
     this.names.add(name);
     return new Graph(name, this);
   }
 
-  /** A value of this graph, or one of the graphs around it, which becomes a capture. */
+  /** Accepts a value of this graph, or of an enclosing one, which becomes a capture. */
   private admit(input: Value, opType: string): void {
     if (input.graph === this || this.captures.includes(input)) return;
     for (let graph = this.outer; graph !== undefined; graph = graph.outer) {

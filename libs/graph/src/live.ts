@@ -1,6 +1,6 @@
 import { operandsOf, type Graph, type Node, type Value } from './graph';
 
-/** The nodes that given values depend on, in the order of the graph. */
+/** The nodes on which the given values depend, in the order of the graph. */
 export function nodesBehind(graph: Graph, values: Iterable<Value>): Node[] {
   const required = new Set(values);
   const live: Node[] = [];
@@ -12,7 +12,7 @@ export function nodesBehind(graph: Graph, values: Iterable<Value>): Node[] {
   return live.toReversed();
 }
 
-/** The nodes that the graph's outputs depend on; others need not run. */
+/** The nodes on which the graph's outputs depend; others need not run. */
 export function liveNodes(graph: Graph): Node[] {
   return nodesBehind(
     graph,

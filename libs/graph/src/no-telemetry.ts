@@ -1,3 +1,3 @@
-// ONNX Runtime 1.29 and later reports its use to its makers, from when it is loaded on, unless the environment forbids it. Worker
-// threads have copies of the environment, which it does not see: the main thread must load this, too.
+// ONNX Runtime 1.29 and later sends usage telemetry from the moment it is loaded, unless the environment disables it.
+// It does not see the copies of the environment in worker threads, so the main thread must also load this module.
 process.env.ORT_DISABLE_TELEMETRY ??= '1';

@@ -27,7 +27,7 @@ describe('reading a part of a file', () => {
         return Promise.resolve({ bytesRead: length, buffer });
       },
     } as unknown as FileHandle;
-    // Nobody writes to it: its pages are never there.
+    // The test never writes to the array, so its pages are not allocated.
     const size = 2 ** 31 + 10;
     expect(await readFully(file, new Uint8Array(size), 7)).toBe(size);
     expect(asked).toEqual([

@@ -1,11 +1,11 @@
 import type { FileHandle } from 'node:fs/promises';
 
-/** What is read at once: Node ends the process where one read is asked for 2 GiB or more. */
+/** Size of one read: Node aborts the process for a single read of 2 GiB or more. */
 const MOST_BYTES = 2 ** 30;
 
 /**
- * Fills an array with what lies in a file from a position on.
- * @returns bytes that were read: fewer than the array holds only where the file ends before
+ * Fills an array with a file's bytes from a position on.
+ * @returns number of bytes read: fewer than the array's length only at the end of the file
  */
 export async function readFully(
   file: Pick<FileHandle, 'read'>,

@@ -9,74 +9,81 @@ import { toOnnx } from './onnx/serialize';
 import { webgpuLowerings } from './onnx/webgpu';
 import { sharedConstants, type ConstantSource } from './common-constants';
 
-/** What runs a session. */
+/** The device of a session. */
 export type Device = 'cpu' | 'webgpu' | 'cuda';
 
 export interface SessionOptions {
   /** default `cpu` */
   readonly device?: Device;
   /**
-   * Threads of one operation on the CPU; default: as many as the machine has cores. With the same number of threads runs
-   * repeat bit for bit; another number may change last bits.
+   * Threads per operation on the CPU; default: the number of cores. Runs with the same number of threads are
+   * reproducible bit for bit; another number may change the last bits.
    */
   readonly threads?: number;
   /**
-   * Keeps constants as they are instead of making packed private copies. Default: true where the graph has external
-   * data, so that sessions over one weight file share its pages.
+   * Uses constants in place instead of making packed private copies. Default: true if the graph has external data, so
+   * that sessions over one weight file share its pages.
    */
   readonly disablePrepacking?: boolean;
   /** default `all` */
   readonly optimization?: 'disabled' | 'basic' | 'extended' | 'all';
   /**
-   * Whether idle threads spin for the next operation: lower latency, at the cost of busy cores, which slows down others
-   * (more than threefold where the cores are shared). Default true.
+   * Whether idle threads spin while waiting for the next operation: lower latency, at the cost of busy cores, which
+   * slows down other processes (more than threefold on shared cores). Default true.
    */
   readonly spinning?: boolean;
   /**
-   * Where results stay, all of them or each by name; default `cpu`. `gpu-buffer` (WebGPU only) hands tensors from session to
-   * session without copies; they are freed with `dispose`. To read one see `DeviceMemory`: `Tensor.getData` ends the process.
+   * Where results stay, all of them or each by name; default `cpu`. `gpu-buffer` (WebGPU only) passes tensors between
+   * sessions without copies; free them with `dispose`. To read one, see `DeviceMemory`: `Tensor.getData` aborts the
+   * process.
    */
   readonly outputLocation?: TensorLocation | Readonly<Record<string, TensorLocation>>;
   /**
-   * Of WebGPU: where weights that lie in files are taken from, in the memory of the device and one copy for all sessions. Without it
-   * every session has a copy of its own there.
+   * For WebGPU: the source of file-backed weights in device memory, with one copy for all sessions. Without it, every
+   * session has its own copy.
    */
   readonly constants?: ConstantSource;
   /**
-   * Of WebGPU: multiplies by weights that are stored in float16 in that type, from where they lie. Without it they are converted to
-   * float32 whenever they are needed. Default false.
+   * For WebGPU: multiplies with float16 weights in that type, in place. Without it, they are converted to float32 on
+   * each use. Default false.
    */
   readonly halfProducts?: boolean;
-  /** Fails the creation where an operation cannot run on the device, instead of running it on the CPU. Default false. */
+  /**
+   * Fails the creation if an operation cannot run on the device, instead of falling back to the CPU. Default false.
+   */
   readonly deviceOnly?: boolean;
   /**
-   * Whether memory of results is kept for the next run. Default true: fastest. Without it a session that waits for its turn
-   * holds nothing, at the cost of fresh pages in every run.
+   * Whether to keep the memory of results for the next run. Default true: fastest. Without it, an idle session holds
+   * no memory, at the cost of fresh pages in every run.
    */
   readonly arena?: boolean;
-  /** Further session configuration entries of ONNX Runtime, by full key, e.g. `session.intra_op.spin_duration_us`. */
+  /**
+   * Additional session configuration entries of ONNX Runtime, by full key, e.g. `session.intra_op.spin_duration_us`.
+   */
   readonly config?: Readonly<Record<string, string>>;
-  /** Prefix of a file that gets a profile (JSON trace) when the session is released. */
+  /** Prefix of the file for a profile (JSON trace), written when the session is released. */
   readonly profileTo?: string;
 }
 
 export type TensorLocation = 'cpu' | 'gpu-buffer';
 
-/** A graph made ready on a device. `run` blocks the event loop for its whole length: long graphs belong in a worker. */
+/**
+ * A graph prepared for a device. `run` blocks the event loop for its whole duration, so run long graphs in a worker.
+ */
 export class Session {
   private constructor(
     private readonly inner: InferenceSession,
     private readonly label: string,
-    /** what is fed in every run */
+    /** tensors that are fed in every run */
     private readonly constants: Readonly<Record<string, Tensor>>,
-    /** throws where what is fed contradicts itself */
+    /** throws if the feeds are inconsistent */
     private readonly check: (feeds: Readonly<Record<string, Tensor>>) => unknown,
   ) {}
 
   /**
-   * Prepares a graph, or the bytes of an ONNX model. A graph for WebGPU is first written in operations that the provider
-   * has. Throws `GraphError` with ONNX Runtime's message where the model is
-   * invalid, a file of external data is missing, or the device is not there.
+   * Prepares a graph, or the bytes of an ONNX model. A graph for WebGPU is first rewritten with operations that the
+   * provider supports. Throws `GraphError` with ONNX Runtime's message if the model is invalid, a file of external
+   * data is missing, or the device is unavailable.
    */
   static async create(graph: Graph | Uint8Array, options: SessionOptions = {}): Promise<Session> {
     const label = graph instanceof Graph ? `graph "${graph.name}"` : 'model';
@@ -104,8 +111,9 @@ export class Session {
   }
 
   /**
-   * Runs the graph. `fetches` names the requested results, each with a tensor to write into or null for a new one; without
-   * it all results are computed. Feeds must hold exactly the inputs of the graph, and a symbol have one extent in all of them.
+   * Runs the graph. `fetches` names the requested results, each with a tensor to write to, or null for a new one;
+   * without it all results are computed. Feeds must contain exactly the inputs of the graph, with one extent per
+   * symbol.
    */
   async run(
     feeds: Readonly<Record<string, Tensor>>,
@@ -127,7 +135,7 @@ export class Session {
   }
 }
 
-/** How to install what a device needs, for the error that says it cannot be used. */
+/** Explains how to install a device's requirements, for the error that it is unavailable. */
 function whatItNeeds(device: Device): string {
   switch (device) {
     case 'cpu':
@@ -162,7 +170,7 @@ async function modelOf(graph: Graph | Uint8Array, options: SessionOptions): Prom
   return { bytes: toOnnx(fitting, rootRelative, new Set(shared)), constants };
 }
 
-/** The graph in operations that the device has. */
+/** The graph with operations that the device supports. */
 function fitted(graph: Graph, options: SessionOptions): Graph {
   if (options.device !== 'webgpu') return graph;
   return lower(
@@ -198,7 +206,7 @@ function ortOptions(options: SessionOptions, prepack: boolean): InferenceSession
       'session.model_external_initializers_file_folder_path': externalDataFolder(),
       'session.disable_prepacking': prepack ? '0' : '1',
       'session.intra_op.allow_spinning': (options.spinning ?? true) ? '1' : '0',
-      // Masked positions leave numbers below 1e-38 behind a softmax, and processors are many times slower with those.
+      // Masked positions leave numbers below 1e-38 after a softmax, and CPUs are many times slower with denormals.
       'session.set_denormal_as_zero': '1',
       'session.disable_cpu_ep_fallback': options.deviceOnly === true ? '1' : '0',
       ...options.config,

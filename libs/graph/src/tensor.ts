@@ -4,12 +4,12 @@ import { GraphError } from './errors';
 
 export { Tensor };
 
-/** Element types a session takes and gives; the Node binding has no bfloat16. */
+/** Element types of session inputs and outputs; the Node binding does not support bfloat16. */
 export type FeedDType = Exclude<DType, 'bfloat16' | 'uint4'>;
 
 /**
- * A tensor to feed. `data` is used as it is (no copy) when it is the typed array of `dtype`; plain numbers are
- * converted. `shape` defaults to one axis.
+ * A tensor to feed. `data` is used without a copy if it is the typed array of `dtype`; plain numbers are converted.
+ * `shape` defaults to one axis.
  */
 export function tensor(
   dtype: FeedDType,
@@ -27,7 +27,7 @@ export function tensor(
   return new Tensor(dtype, array as never, shape);
 }
 
-/** A tensor of zeros: a buffer for `Session.run` to write a result into. */
+/** A tensor of zeros: a buffer into which `Session.run` writes a result. */
 export function zeros(dtype: FeedDType, shape: readonly number[]): Tensor {
   return tensor(
     dtype,

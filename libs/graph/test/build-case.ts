@@ -1,13 +1,16 @@
 import { gradients, ops, tensor, type Graph, type Tensor, type Value } from '../src/index';
 import type { RuleCase } from './rule-cases';
 
-/** A fixed number in ±[0.2, 1.5] that looks random; nearby places are at least 0.02 apart in size, which avoids kinks. */
+/**
+ * A deterministic pseudo-random number in ±[0.2, 1.5]; neighbours differ by at least 0.02 in magnitude, which avoids
+ * kinks.
+ */
 export function fixedRandom(place: number, positive = false): number {
   const size = 0.2 + (1.3 * ((place * 17) % 61)) / 61;
   return positive || (place * 29) % 7 < 4 ? size : -size;
 }
 
-/** A case added to a graph: what to feed, and which operations its forward part has. */
+/** A case added to a graph: its feeds, and the operations of its forward part. */
 export interface BuiltCase {
   readonly y: Value;
   readonly forwardOps: ReadonlySet<string>;
@@ -16,13 +19,15 @@ export interface BuiltCase {
 }
 
 export interface BuildOptions {
-  /** before all names of inputs and outputs */
+  /** prefix of all names of inputs and outputs */
   readonly prefix?: string;
-  /** the first dimension of the first input, and every one equal to it, is known only when the graph runs */
+  /** whether the first dimension of the first input, and every equal one, is known only at run time */
   readonly symbolic?: boolean;
 }
 
-/** Adds a case with outputs `y` and `grad0`, `grad1`, …: the gradients of Σ y·weights, where `weights` is an input. */
+/**
+ * Adds a case with outputs `y` and `grad0`, `grad1`, …: the gradients of Σ y·weights, where `weights` is an input.
+ */
 export function buildCase(
   graph: Graph,
   ruleCase: RuleCase,

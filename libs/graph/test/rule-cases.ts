@@ -2,14 +2,14 @@ import { mulDims } from '../src/dims';
 import { ops, type Value } from '../src/index';
 
 /**
- * One check of derivatives: a function of float inputs, whose gradient by the rules must equal its finite differences.
- * Inputs are random in ±[0.2, 1.5], or in [0.2, 1.5] where `positive`.
+ * One check of derivatives: a function of float inputs, whose gradient by the rules must equal its finite
+ * differences. Inputs are random in ±[0.2, 1.5], or in [0.2, 1.5] with `positive`.
  */
 export interface RuleCase {
   readonly name: string;
   readonly inputs: readonly (readonly number[])[];
   readonly positive?: boolean;
-  /** needs a device with 16-bit floats */
+  /** requires a device with 16-bit floats */
   readonly float16?: boolean;
   readonly build: (...inputs: Value[]) => Value;
 }
@@ -37,7 +37,7 @@ const broadcasts: readonly (readonly (readonly number[])[])[] = [
   [[2, 1, 3], []],
 ];
 
-/** Softmax as weights of a sum, which has a shorter derivative; and where it is used otherwise, too. */
+/** Softmax as weights of a sum, which has a shorter derivative; and with other uses, too. */
 const attention: readonly RuleCase[] = [
   {
     name: 'softmax as weights',
@@ -298,7 +298,7 @@ const reductions: readonly RuleCase[] = [
   ),
 ];
 
-/** Rows in groups whose sizes the graph computes; with 9 groups their products are cut by one operation. */
+/** Rows in groups whose sizes the graph computes; with 9 groups, one operation slices their products. */
 const grouped = (groups: number): RuleCase => ({
   name: `groupedMatmul, ${groups} groups, some empty`,
   inputs: [[5, 3], ...Array.from({ length: groups }, () => [4, 3])],

@@ -4,7 +4,7 @@ import { RecordsError } from './errors';
 import { migrations } from './migrations';
 import { type EmbeddedServer, startEmbedded } from './embedded';
 
-/** A PostgreSQL server that exists already. `url` wins over the single fields. */
+/** An existing PostgreSQL server. `url` overrides the single fields. */
 export interface PostgresOptions {
   kind: 'postgres';
   url?: string;
@@ -14,16 +14,16 @@ export interface PostgresOptions {
   password?: string;
   database?: string;
   ssl?: boolean | { ca?: string; rejectUnauthorized?: boolean };
-  /** Connections that write; 4 by default, and as many that read. */
+  /** Number of connections for writing; default 4, plus as many for reading. */
   poolSize?: number;
-  /** Longest time for a statement of `Database.reading`; 0, the default: any. */
+  /** Time limit for a statement of `Database.reading` in ms; 0, the default: none. */
   readTimeoutMs?: number;
 }
 
 /** PostgreSQL inside this process (PGlite), for machines without a server. One process at a time per folder. */
 export interface EmbeddedOptions {
   kind: 'pglite';
-  /** Folder of the database; made when missing. */
+  /** Folder of the database; created if missing. */
   dataDir: string;
 }
 
@@ -31,12 +31,12 @@ export type DatabaseOptions = PostgresOptions | EmbeddedOptions;
 
 export interface Database {
   dataSource: DataSource;
-  /** For those that only look: they hold no connection that writing needs, and are canceled after `readTimeoutMs`. */
+  /** For read-only queries: uses separate connections from writing, and cancels statements after `readTimeoutMs`. */
   reading: DataSource;
-  /** How many of them may look at the same time. */
+  /** Number of concurrent readers. */
   readers: number;
   kind: DatabaseOptions['kind'];
-  /** Where the data lies, without secrets: `postgres at db.example:5432/uirl`. */
+  /** Location of the data, without secrets: `postgres at db.example:5432/uirl`. */
   location: string;
   close(): Promise<void>;
 }
@@ -55,8 +55,9 @@ const shared = {
 /**
  * Opens the database; does not migrate (see `migrate`).
  *
- * @param signal ends the making of an embedded one
- * @throws RecordsError `connection` where the server does not answer or refuses, `in_use` where another process has the embedded one
+ * @param signal aborts the creation of an embedded one
+ * @throws RecordsError `connection` if the server does not answer or rejects the connection, `in_use` if another
+ *   process has the embedded one
  * open; the message names the location, never the password.
  */
 export async function openDatabase(options: DatabaseOptions, signal?: AbortSignal): Promise<Database> {
@@ -117,7 +118,7 @@ async function openEmbedded(options: EmbeddedOptions, signal?: AbortSignal): Pro
   }
   return {
     dataSource,
-    // The one session answers one after the other: whoever reads waits for whoever came before, and one at a time keeps that short.
+    // The one session is sequential: a reader waits for all earlier ones, and a limit of one keeps that wait short.
     reading: dataSource,
     readers: 1,
     kind: 'pglite',

@@ -10,16 +10,19 @@ import { FolderInUseError, lockFolder } from '@ui-rl/settings';
 import { RecordsError } from './errors';
 
 export interface EmbeddedServer {
-  /** Folder of the socket, readable by this user only; what `pg` takes as host. */
+  /** Folder of the socket, readable only by this user; serves as `pg`'s host. */
   socketFolder: string;
   port: number;
   stop(): Promise<void>;
 }
 
-/** Part of the socket's file name only; nothing listens on a port. */
+/** Only part of the socket's file name; no port is opened. */
 const PORT = 5432;
 
-/** Starts PGlite over a folder and lets the ordinary PostgreSQL driver reach it through a private unix socket. */
+/**
+ * Starts PGlite over a folder and makes it accessible to the ordinary PostgreSQL driver through a private unix
+ * socket.
+ */
 export async function startEmbedded(dataDir: string, signal?: AbortSignal): Promise<EmbeddedServer> {
   await mkdir(dirname(dataDir), { recursive: true });
   const unlock = await lockFolder(dataDir).catch((error: unknown) => {
@@ -59,7 +62,7 @@ async function listen(db: PGlite): Promise<{ socketFolder: string; close: () => 
   return { socketFolder, close };
 }
 
-/** The package's main file, the folder, and what it begins with, where the build has made that. */
+/** Arguments: the package's main file, the folder, and the empty database, if the build has made one. */
 const CREATE = `
   const [, pglite, dataDir, empty] = process.argv;
   const { readFileSync } = require('node:fs');
@@ -68,10 +71,10 @@ const CREATE = `
   PGlite.create({ dataDir, loadDataDir }).then((database) => database.close());
 `;
 
-/** Where compiled code and sources find what the build has made. */
+/** Folders of build output, relative to compiled code and to sources. */
 const DIST = ['../../..', '../../../dist'].map((folder) => join(__dirname, folder));
 
-/** An empty database for this version of the package, as an archive; undefined where there is none. */
+/** An archive of an empty database for this version of the package; undefined if there is none. */
 export async function emptyDatabase(): Promise<string | undefined> {
   const manifest = join(dirname(require.resolve('@electric-sql/pglite')), '../package.json');
   const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version: string };
@@ -81,8 +84,9 @@ export async function emptyDatabase(): Promise<string | undefined> {
 }
 
 /**
- * Makes a new cluster: in a process of its own, since that takes 500 MB which a process never gives back, and beside its
- * place, so that an interrupted attempt leaves nothing that looks like a database. Unpacking an empty one takes a third of the time.
+ * Creates a new cluster: in a child process, because it takes 500 MB that a process never returns, and under a
+ * temporary path, so that an interrupted attempt leaves nothing that looks like a database. Unpacking an empty one
+ * takes a third of the time.
  */
 async function createCluster(dataDir: string, signal?: AbortSignal): Promise<void> {
   if (existsSync(dataDir) && (await readdir(dataDir)).length > 0) {

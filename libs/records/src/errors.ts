@@ -1,6 +1,6 @@
 export type RecordsErrorCategory = 'configuration' | 'connection' | 'in_use' | 'migration' | 'not_found';
 
-/** Root of everything this lib throws on purpose; a failing statement keeps TypeORM's own error as `cause`. */
+/** Root of this lib's own errors; a failed statement keeps TypeORM's error as `cause`. */
 export class RecordsError extends Error {
   constructor(
     readonly category: RecordsErrorCategory,

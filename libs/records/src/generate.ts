@@ -15,10 +15,11 @@ export interface MigrationDraft {
 }
 
 /**
- * A migration from the migrated database to what the entities say; null where there is no difference.
+ * A migration from the migrated database to the entities; null if there is no difference.
  *
- * @param name what changes, in lower-case words joined by `-`
- * @throws RecordsError `configuration` for another name, `migration` where migrations have not run yet: their changes would come twice
+ * @param name of the change, in lower-case words joined by `-`
+ * @throws RecordsError `configuration` for an invalid name, `migration` if migrations are pending: the draft would
+ *   repeat their changes
  */
 export async function draftMigration(
   dataSource: DataSource,

@@ -1,7 +1,7 @@
 import { type DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
 import { RecordsError } from './errors';
 
-/** Any constant will do; it keeps two services from migrating the same database at once. */
+/** An arbitrary constant; it prevents two services from migrating the same database concurrently. */
 const LOCK_KEY = 7_246_801_553;
 
 async function locked<T>(dataSource: DataSource, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
@@ -25,7 +25,7 @@ function executor(dataSource: DataSource, runner: QueryRunner): MigrationExecuto
   return made;
 }
 
-/** Runs what is pending, one transaction each, under an advisory lock. Returns the names of what was run. */
+/** Runs pending migrations, one transaction each, under an advisory lock. Returns their names. */
 export async function migrate(dataSource: DataSource): Promise<string[]> {
   try {
     return await locked(dataSource, async (runner) => {
@@ -37,7 +37,7 @@ export async function migrate(dataSource: DataSource): Promise<string[]> {
   }
 }
 
-/** Takes back the last migration. */
+/** Reverts the last migration. */
 export async function revertLast(dataSource: DataSource): Promise<void> {
   await locked(dataSource, (runner) => executor(dataSource, runner).undoLastMigration());
 }
@@ -48,7 +48,7 @@ export async function pendingMigrations(dataSource: DataSource): Promise<string[
   return pending.map((migration) => migration.name);
 }
 
-/** Statements between the migrated database and the entities; empty where the migrations are complete. */
+/** Statements that convert the migrated database to the entities; empty if the migrations are complete. */
 export async function schemaDifference(dataSource: DataSource): Promise<{ up: string[]; down: string[] }> {
   const difference = await dataSource.driver.createSchemaBuilder().log();
   return {

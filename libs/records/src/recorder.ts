@@ -32,23 +32,23 @@ import {
   turnRows,
 } from './rows';
 
-/** What arrived since the last batch. */
+/** Messages since the last batch. */
 export interface RecordBatch {
   trajectories: readonly Trajectory[];
   events: readonly KeyedEvent[];
 }
 
-/** Rollout ids of the trajectories that were new; the others were known already. */
+/** Rollout ids of new trajectories; the others were already recorded. */
 export interface RecordedBatch {
   newTrajectories: string[];
 }
 
-/** Rows per statement; PostgreSQL takes at most 65,535 parameters. */
+/** Rows per statement; PostgreSQL accepts at most 65,535 parameters. */
 const CHUNK = 1_000;
 
 /**
- * Writes a batch in one transaction. Writing the same message again changes nothing: the rollout id, the event's key and
- * the evaluation's id are unique keys.
+ * Writes a batch in one transaction. Idempotent: the rollout id, the event's key and the evaluation's id are unique
+ * keys.
  */
 export async function record(dataSource: DataSource, batch: RecordBatch): Promise<RecordedBatch> {
   return dataSource.transaction(async (manager) => {
@@ -78,7 +78,7 @@ async function recordTrajectories(manager: EntityManager, all: readonly Trajecto
   }
   const rows = [...byId.values()].map(trajectoryRow).toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const fresh = new Set(await insertNew(manager, TrajectoryEntity, rows, 'id'));
-  // Turns only of trajectories that were new, so that a second version of an episode cannot mix with the first.
+  // Only turns of new trajectories, so that a second version of an episode cannot mix with the first.
   const turns = [...byId.values()].filter(({ request }) => fresh.has(request.rolloutId)).flatMap(turnRows);
   await insertNew(manager, TurnEntity, turns);
   return [...fresh];
@@ -127,8 +127,8 @@ async function describeRun(manager: EntityManager, event: RunCreatedEvent): Prom
 }
 
 /**
- * An older phase that is delivered again does not win over the present one; a later one does, also where the clock of who wrote it
- * is behind. A phase before the present one is taken where it is newer: the broker may have lost the end of a run.
+ * A redelivered older phase does not replace the current one. A later phase always does, even if its writer's clock
+ * is behind. An earlier phase is accepted if it is newer: the broker may have lost the end of a run.
  */
 async function setPhase(manager: EntityManager, event: PhaseEvent): Promise<void> {
   await manager
@@ -146,7 +146,7 @@ async function setPhase(manager: EntityManager, event: PhaseEvent): Promise<void
     .execute();
 }
 
-/** Inserts rows whose key is unknown; returns `returning` of those that were new. */
+/** Inserts rows with new keys; returns `returning` of these. */
 async function insertNew<T extends ObjectLiteral>(
   manager: EntityManager,
   target: EntityTarget<T>,

@@ -23,7 +23,7 @@ const CONFIGURATION = [
   },
 ];
 
-/** Those that its messages are checked for. */
+/** The validated fields of its messages. */
 function fieldsOf(type: new () => object): string[] {
   const checks = getMetadataStorage().getTargetValidationMetadatas(type, '', true, false);
   return [...new Set(checks.map(({ propertyName }) => propertyName))].toSorted();
@@ -274,7 +274,7 @@ describe.each(backends)('records on %s', (_name, start) => {
     expect(await phaseAfter('final_eval', '12:01')).toBe('final_eval');
     expect(await phaseAfter('finished', '10:02')).toBe('finished');
     expect(await phaseAfter('baseline', '09:59')).toBe('finished');
-    // Its end was lost with the store of the broker.
+    // The broker lost its end with its store.
     expect(await phaseAfter('final_eval', '12:05')).toBe('final_eval');
     await database.dataSource.query("DELETE FROM events WHERE run_id = 'clocks'");
     await database.dataSource.query("DELETE FROM runs WHERE id = 'clocks'");

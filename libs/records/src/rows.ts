@@ -23,7 +23,7 @@ export interface KeyedEvent {
   event: RunEvent;
 }
 
-// PostgreSQL takes neither NUL nor half a surrogate pair, and a sampled text may hold both.
+// PostgreSQL accepts neither NUL nor a lone surrogate, and a sampled text may contain both.
 // eslint-disable-next-line no-control-regex
 const UNSTORABLE = /\u0000|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
 

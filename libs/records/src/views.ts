@@ -1,4 +1,4 @@
-/** What the queries answer: plain data, times as ISO 8601, ready to be sent as JSON. */
+/** Results of the queries: plain data with ISO 8601 times, ready for JSON. */
 import type { PolicySpan, Purpose, RolloutRequest, Trajectory, TrajectoryStatus } from '@ui-rl/contracts';
 
 export interface EvaluationView {
@@ -8,9 +8,9 @@ export interface EvaluationView {
   set: string;
   policyVersion: number;
   checkpoint: string;
-  /** Null where no episode says whether it succeeded: all of them are invalid, or judged by rewards alone. */
+  /** Null if no episode has a verdict on success: all of them are invalid, or judged by rewards only. */
   successRate: number | null;
-  /** Of the valid episodes, where there is no rate; null where there is one, or no such episode. */
+  /** Mean over the valid episodes, if there is no rate; null if there is one, or no such episode. */
   meanReward: number | null;
   /** Wilson interval, 95 %. */
   interval: [number, number];
@@ -25,12 +25,12 @@ export interface RunSummary {
   phase: string | null;
   phaseSince: string | null;
   phaseReason: string | null;
-  /** Steps trained so far, a batch each. */
+  /** Number of trained steps, one batch each. */
   steps: number;
-  /** Recorded trajectories of every purpose, invalid ones included. */
+  /** Recorded trajectories of every purpose, including invalid ones. */
   episodes: number;
   invalid: number;
-  /** In order of time. */
+  /** In chronological order. */
   evaluations: EvaluationView[];
 }
 
@@ -53,14 +53,14 @@ export interface RunDetail extends RunSummary {
   checkpoints: CheckpointView[];
   /** Latest first; phases, ready services and warnings. */
   log: LogEntry[];
-  /** Rollouts that began within the last ten minutes and are not recorded yet. */
+  /** Rollouts that started within the last ten minutes and are not recorded yet. */
   inProgress: number;
 }
 
 /** Columns of equal length, one entry per policy version that sampled training episodes. */
 export interface TrainingCurve {
   version: number[];
-  /** Share of successes among judged episodes; null where none was judged. */
+  /** Share of successes among judged episodes; null if none was judged. */
   successRate: (number | null)[];
   /** Mean reward of valid episodes. */
   reward: (number | null)[];
@@ -72,7 +72,7 @@ export interface TrainingCurve {
 
 export interface Curves {
   training: TrainingCurve;
-  /** One entry per step; metric name → column, null where a step lacks the metric. */
+  /** One entry per step; metric name → column, null if a step lacks the metric. */
   steps: { step: number[]; metrics: Record<string, (number | null)[]> };
   /** Recorded episodes of every purpose per interval of `seconds`; `at` in seconds since 1970. */
   throughput: { seconds: number; at: number[]; episodes: number[]; invalid: number[] };
@@ -87,21 +87,23 @@ export interface TaskScoreView {
   after: { successes: number; episodes: number } | null;
 }
 
-/** Success rate minus that of the evaluation compared with, over the episodes that both have played with the same seeds. */
+/**
+ * Success rate minus that of the compared evaluation, over the episodes that both have played with the same seeds.
+ */
 export interface RateDifference {
   value: number;
-  /** 95 %, paired. */
+  /** Paired 95 % interval. */
   interval: [number, number];
   pairs: number;
 }
 
 export interface ComparedScore {
   successes: number;
-  /** Valid ones. */
+  /** Number of valid episodes. */
   episodes: number;
   /** Wilson interval, 95 %. */
   interval: [number, number];
-  /** Null where there is nothing to compare with: for the evaluation itself, and where no pair of episodes is recorded. */
+  /** Null without a comparison: for the compared evaluation itself, and if no pair of episodes is recorded. */
   difference: RateDifference | null;
 }
 
@@ -111,30 +113,30 @@ export interface ComparedEvaluation extends EvaluationView {
 
 /** Evaluations of the same tasks, side by side. */
 export interface EvaluationComparison {
-  /** A set of goals, evaluated as the run went on; null: checkpoints that were evaluated one after the other. */
+  /** A goal set that the run evaluated repeatedly; null: checkpoints that were evaluated one after the other. */
   set: string | null;
-  /** Id of the evaluation that the others are compared with. */
+  /** Id of the evaluation to which the others are compared. */
   to: string;
-  /** In order of time. */
+  /** In chronological order. */
   evaluations: ComparedEvaluation[];
-  /** By task, a score for each evaluation; null where it has not played the task. */
+  /** By task, a score for each evaluation; null if it has not played the task. */
   tasks: { taskId: string; description: string; scores: (ComparedScore | null)[] }[];
 }
 
-/** The episodes of a group that were trained. */
+/** The episodes of a group that were trained on. */
 export interface StepGroup {
   groupId: string;
   description: string;
   episodes: EpisodeSummary[];
 }
 
-/** A step, and what it was trained on. */
+/** A step with its training data. */
 export interface StepDetail {
   runId: string;
   step: number;
   at: string;
   metrics: Record<string, number>;
-  /** The newest step of the run. */
+  /** The latest step of the run. */
   newest: number;
   /** Rollouts of the step that are not recorded (yet). */
   missing: number;
@@ -151,18 +153,18 @@ export interface EpisodeFilter {
   task?: string;
   /** The whole id. */
   taskId?: string;
-  /** Id of the evaluation that they were played for. */
+  /** Id of their evaluation. */
   evaluation?: string;
-  /** `cursor` of the last page. */
+  /** `cursor` of the previous page. */
   before?: string;
   /** At most 200. */
   limit?: number;
 }
 
-/** Episodes as they were published. */
+/** Episodes as published. */
 export interface TrajectoryPage {
   trajectories: Trajectory[];
-  /** Asks for the next page; null on the last. */
+  /** Cursor of the next page; null on the last. */
   cursor: string | null;
 }
 
@@ -174,7 +176,7 @@ export interface EpisodeSummary {
   evaluationId: string | null;
   taskId: string;
   description: string;
-  /** Task source that made the task; null for one that names none. */
+  /** Task source that created the task; null if it names none. */
   source: string | null;
   status: TrajectoryStatus;
   invalidReason: string | null;
@@ -185,26 +187,26 @@ export interface EpisodeSummary {
   policyVersion: number | null;
   startedAt: string;
   finishedAt: string;
-  /** First screenshot of the episode, where there is one. */
+  /** First screenshot of the episode, if any. */
   thumbnail: string | null;
 }
 
 export interface EpisodePage {
   episodes: EpisodeSummary[];
-  /** Asks for the next page; null on the last. */
+  /** Cursor of the next page; null on the last. */
   cursor: string | null;
 }
 
 export interface TurnView {
   index: number;
   text: string;
-  /** Those that were carried out, in order; none where the answer could not be read. */
+  /** The executed actions, in order; empty if the answer could not be parsed. */
   actions: Record<string, unknown>[];
   parseError: string | null;
   outcome: string | null;
   /** sha256 of the screenshot the policy saw. */
   screenshot: string;
-  /** The screen as text, as the policy read it; null where it saw the screenshot alone. */
+  /** The screen as text, as the policy read it; null if it saw only the screenshot. */
   screenText: string | null;
   promptTokens: number;
   imageTokens: number;
@@ -213,34 +215,34 @@ export interface TurnView {
   temperature: number;
   policyVersion: number;
   adapterDigest: string;
-  /** Who sampled which tokens where the weights changed between them; null where one policy sampled all. */
+  /** Which policy sampled which tokens, if the weights changed in between; null if one policy sampled all. */
   policySpans: PolicySpan[] | null;
   policyMs: number;
   envMs: number;
-  /** What the rewards paid in this turn; null where none pays by turns. */
+  /** Reward of this turn; null if no reward function scores turns. */
   reward: number | null;
-  /** The same by part. */
+  /** Reward of this turn by part. */
   rewards: Record<string, number> | null;
 }
 
 export interface EpisodeDetail extends EpisodeSummary {
   /** Part of the reward → its sum over the episode. */
   rewards: Record<string, number>;
-  /** Reward that judges by itself → whether it calls the episode a success. */
+  /** Reward that judges success → its verdict on the episode. */
   verdicts: Record<string, boolean> | null;
   request: RolloutRequest;
   actor: string;
   finalScreenshot: string | null;
-  /** What the environment reported of its state when it opened. */
+  /** The environment's initial state. */
   initialState: Record<string, unknown> | null;
-  /** And at the end. */
+  /** The environment's final state. */
   finalState: Record<string, unknown> | null;
-  /** Step that trained it. */
+  /** Step that was trained on it. */
   trainedInStep: number | null;
   turns: TurnView[];
 }
 
-/** A message no service could read, as the `dead_letters` bucket holds it. */
+/** An unreadable message, as stored in the `dead_letters` bucket. */
 export interface DeadLetterView {
   /** Key in the bucket. */
   key: string;

@@ -53,7 +53,7 @@ export function trajectory(id: string, changes: Partial<Trajectory> = {}, versio
   };
 }
 
-/** A database without anything in it. */
+/** An empty database. */
 export interface Bed {
   database: Database;
   stop(): Promise<void>;
@@ -68,7 +68,7 @@ async function bedOf(options: DatabaseOptions, remove: () => Promise<void>): Pro
   return { database, stop };
 }
 
-/** Each kind of database, to run the same cases on. */
+/** Each kind of database, so that the same cases run on all. */
 export const backends: [name: string, start: () => Promise<Bed>][] = [
   [
     'embedded',

@@ -3,10 +3,13 @@ import { link, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/pr
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Whether the owner of a claim has ended. @param renewedMs when the file was last renewed (`utimes`), in Unix milliseconds */
+/**
+ * Whether the owner of a claim has ended. @param renewedMs when the file was last renewed (`utimes`), in Unix
+ * milliseconds
+ */
 export type IsGone = (owner: string, renewedMs: number) => boolean;
 
-/** A claim, or who holds it. */
+/** A claim, or its current owner. */
 export type ClaimResult =
   { release: () => Promise<void>; holder?: undefined } | { holder: string; release?: undefined };
 
@@ -18,18 +21,21 @@ interface Found {
 
 const PAUSE_MS = 10;
 
-/** Name of a file that is written aside: an id, and the owner. */
+/** Name of a temporary file: an id, and the owner. */
 const ASIDE = /\.[0-9a-f-]{36}\.([\w%-]+)$/;
 
-/** Claims that this process holds or is about to. */
+/** Claims that this process holds or is about to hold. */
 const own = new Set<string>();
 
 /**
- * Claims a file: of all processes that try, one holds it until it releases it, or has ended. The file is written aside and linked to its name,
- * so that it is never seen unfinished.
+ * Claims a file: among all processes that try, one holds it until it releases it or ends. The file is written under a
+ * temporary name and linked to its
+ * name, so that it never appears incomplete.
  *
- * A claim whose owner is gone is replaced by a rename. Only the holder of the claim `<file>.after.<id>` may do so, where the id is that of the
- * file to be replaced: a process that has looked before somebody else replaced it finds another id, and leaves the file alone.
+ * A claim whose owner has ended is replaced by a rename. Only the holder of the claim `<file>.after.<id>` may do so,
+ * where the id is that of the
+ * file to replace: a process that read the file before another one replaced it finds another id, and does not touch
+ * the file.
  */
 export async function claimFile(file: string, owner: string, isGone: IsGone): Promise<ClaimResult> {
   const id = randomUUID();
@@ -70,7 +76,7 @@ async function isLinked(aside: string, file: string): Promise<boolean> {
   }
 }
 
-/** Whether a file of ours has taken the place of one whose owner is gone. */
+/** Whether our file has replaced one whose owner has ended. */
 async function replaces(
   aside: string,
   file: string,
@@ -88,11 +94,11 @@ async function replaces(
   }
 }
 
-/** Null where there is no such file (any more). */
+/** Null if the file does not exist (any more). */
 async function read(file: string): Promise<Found | null> {
   try {
     const [text, { mtimeMs }] = await Promise.all([readFile(file, 'utf8'), stat(file)]);
-    // Earlier versions wrote the owner alone.
+    // Earlier versions wrote only the owner.
     const [owner, id = encodeURIComponent(owner).slice(0, 64)] = text.split('\n');
     return { owner, id, renewedMs: mtimeMs };
   } catch (error) {
@@ -101,7 +107,10 @@ async function read(file: string): Promise<Found | null> {
   }
 }
 
-/** What processes left beside a claim that ended while they tried. Rights to replace another file than the one that is there are void. */
+/**
+ * Removes leftovers of processes that ended during an attempt. Rights to replace a file other than the current one
+ * are void.
+ */
 async function removeRemains(file: string, isGone: IsGone): Promise<void> {
   const start = `${basename(file)}.`;
   const beside = (await readdir(dirname(file))).filter((name) => name.startsWith(start));
@@ -109,7 +118,7 @@ async function removeRemains(file: string, isGone: IsGone): Promise<void> {
     const path = join(dirname(file), name);
     const found = await read(path);
     if (found === null || own.has(found.id)) continue;
-    // Its content may not be written yet; the name says it, too.
+    // Its content may not be written yet; its name contains the owner, too.
     const owner = found.owner || decodeURIComponent(ASIDE.exec(name)?.[1] ?? '');
     if (owner !== '' && isGone(owner, found.renewedMs)) await rm(path, { force: true });
   }

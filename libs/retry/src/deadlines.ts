@@ -1,13 +1,16 @@
-/** How long one attempt, or one thing that is waited for, may take. */
+/** Time limit of one attempt or one wait. */
 export interface Deadline {
-  /** what is waited for */
+  /** the awaited event */
   readonly what: string;
   readonly ms: number;
-  /** what follows */
+  /** the consequence of a timeout */
   readonly then: string;
 }
 
-/** How long is waited for what. Those that a run file sets stand there: `rollout.*_timeout_ms`, `environment.deadline_ms`, `lease_ms`. */
+/**
+ * Time limits of waits. Those that a run file configures are elsewhere: `rollout.*_timeout_ms`,
+ * `environment.deadline_ms`, `lease_ms`.
+ */
 export const DEADLINES = {
   connect: { what: 'one attempt to connect to NATS', ms: 3_000, then: 'another attempt' },
   brokerOfCommand: {

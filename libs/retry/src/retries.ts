@@ -1,24 +1,25 @@
-/** How something that failed is tried again. */
+/** How a failed operation is retried. */
 export interface RetryPolicy {
-  /** who tries what again */
+  /** who retries what */
   readonly what: string;
   /** pause before the second attempt, in milliseconds; doubled for each further one */
   readonly firstMs: number;
   /** longest pause */
   readonly maxMs: number;
-  /** attempts, the first among them; absent: no such limit */
+  /** maximum number of attempts, including the first; undefined: no limit */
   readonly attempts?: number;
-  /** an attempt that lasted so long before it failed counts as the first again; absent: none does */
+  /** a failure after at least this time resets the count of attempts; undefined: never */
   readonly steadyMs?: number;
-  /** time after which no further attempt begins; absent: no such limit */
+  /** time after which no further attempt starts; undefined: no limit */
   readonly withinMs?: number;
-  /** until when, where that is no number, and what follows then */
+  /** the end of the retries, if it is not a number, and the consequence */
   readonly then: string;
 }
 
 /**
- * Who tries what again, how often, and until when. Everything else that fails is an error at once. Attempts are spaced by
- * {@link RetryPolicy.firstMs}, doubled up to {@link RetryPolicy.maxMs}; what keeps failing is logged every 5 seconds.
+ * All retries, with their number and limits. Any other failure is an error immediately. Pauses between attempts start
+ * at {@link RetryPolicy.firstMs} and double up to {@link RetryPolicy.maxMs}; repeated failures are logged every 5
+ * seconds.
  */
 export const RETRIES = {
   connect: {

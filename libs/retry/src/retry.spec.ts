@@ -2,7 +2,7 @@ import { everyFewSeconds, pauseAfter, RETRIES, retry, sleep, startTimer } from '
 
 const quick = { firstMs: 1, maxMs: 4 };
 
-/** Fails so many times, then succeeds; counts attempts. */
+/** Fails this many times, then succeeds; counts attempts. */
 function failing(times: number): { attempts: number; run: () => Promise<string> } {
   const state = {
     attempts: 0,

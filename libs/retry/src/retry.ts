@@ -2,23 +2,25 @@ import type { RetryPolicy } from './retries';
 import { sleep } from './wait';
 
 export interface RetryOptions<T> {
-  /** Ends the trying: the last failure is what comes of it. */
+  /** Ends the retries with the last failure. */
   signal?: AbortSignal;
-  /** Time of `performance.now()`, which no change of the clock moves, after which no attempt begins. */
+  /** On the monotonic clock of `performance.now()`: no attempt starts after this time. */
   until?: number;
-  /** Whether a later attempt can succeed after this error; by default after any. */
+  /** Whether a later attempt can succeed after this error. Default: after any. */
   isTransient?: (error: unknown) => boolean;
-  /** Whether a result is a failure that passes, such as a reply with a code; by default none is. */
+  /** Whether a result is a temporary failure, such as a reply with a code. Default: never. */
   isTransientResult?: (result: T) => boolean;
-  /** Runs after each failed attempt that is followed by another; `error` is undefined where a result was the failure. */
+  /**
+   * Called after each failed attempt that is followed by another; `error` is undefined if a result was the failure.
+   */
   onFailure?: (error: unknown, failures: number) => unknown;
 }
 
 type Outcome<T> = { ok: true; value: T } | { ok: false; error: unknown };
 
 /**
- * Tries an operation again as its policy says. Gives its result, or what the last attempt ended with: that error, or the
- * result that `isTransientResult` took for a failure. Only for operations that may run twice.
+ * Retries an operation according to its policy. Returns its result, or the outcome of the last attempt: its error, or
+ * the result that `isTransientResult` classified as a failure. Only for idempotent operations.
  */
 export async function retry<T>(
   policy: Pick<RetryPolicy, 'firstMs' | 'maxMs' | 'attempts' | 'withinMs' | 'steadyMs'>,
@@ -40,7 +42,7 @@ export async function retry<T>(
   }
 }
 
-/** The pause after so many failures in a row, in milliseconds: doubled for each, up to the policy's largest. */
+/** The pause after this many consecutive failures, in milliseconds: doubled for each, up to the policy's maximum. */
 export function pauseAfter(
   { firstMs, maxMs }: Pick<RetryPolicy, 'firstMs' | 'maxMs'>,
   failures: number,
@@ -48,10 +50,13 @@ export function pauseAfter(
   return Math.min(firstMs * 2 ** (failures - 1), maxMs);
 }
 
-/** How often at most something that keeps failing is reported. */
+/** Interval of reports about repeated failures. */
 export const REPORT_EVERY_MS = 5_000;
 
-/** For `onFailure`: reports failures from the second in a row on (many are over with the first), every few seconds. */
+/**
+ * For `onFailure`: reports failures from the second consecutive one on (many recover after the first), every few
+ * seconds.
+ */
 export function everyFewSeconds(
   report: (error: unknown, failures: number) => void,
 ): NonNullable<RetryOptions<unknown>['onFailure']> {

@@ -1,12 +1,12 @@
-/** The longest time of a timer, in milliseconds: 24.8 days. Node would end a longer one at once. */
+/** Maximum timer duration in milliseconds: 24.8 days. Node would fire a longer one immediately. */
 export const MAX_WAIT_MS = 2 ** 31 - 1;
 
-/** Calls back after so many milliseconds, or after `MAX_WAIT_MS` where that is less. */
+/** Calls back after this many milliseconds, at most `MAX_WAIT_MS`. */
 export function startTimer(ms: number, done: () => void): NodeJS.Timeout {
   return setTimeout(done, Math.min(ms, MAX_WAIT_MS));
 }
 
-/** Waits so long, or until the signal aborts. */
+/** Waits this long, or until the signal aborts. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted === true) return;
   await new Promise<void>((resolve) => {
@@ -20,7 +20,7 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** Waits for the promise, at most so long; leaves no timer behind. */
+/** Waits for the promise, at most this long; leaves no timer behind. */
 export async function waitAtMost(ms: number, promise: Promise<unknown>): Promise<void> {
   const done = new AbortController();
   await Promise.race([promise, sleep(ms, done.signal)]);

@@ -24,11 +24,11 @@ const external: SamplerComponent<ExternalSamplerOptions> = {
     const { processes } = context;
     if (processes === undefined)
       throw new SamplingError('request', 'sampler external is for runs: nothing connects samplers here');
-    // Before training begins, behind which it would wait.
+    // Before training starts, because the call would wait for it.
     const scores = await baseScores(context.engine, context.probes());
     return new ExternalSampler(options, { ...context, processes, baseScores: scores });
   },
 };
 
-/** What this lib brings. */
+/** The components of this lib. */
 export const components = [external] as const;

@@ -1,7 +1,7 @@
 export type SamplingErrorCategory =
-  /** What was asked cannot be done by any sampler. */
+  /** No sampler can fulfil the request. */
   | 'request'
-  /** No sampler is there, or none could do it in time. */
+  /** There is no sampler, or none answered in time. */
   | 'samplers';
 
 /** Root error of this lib. */
@@ -17,7 +17,7 @@ export class SamplingError extends Error {
   }
 }
 
-/** One sampler has failed at something that another one may do. */
+/** One sampler failed; another one may succeed. */
 export class ProcessFailure extends Error {
   override readonly name = 'ProcessFailure';
 

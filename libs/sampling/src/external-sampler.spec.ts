@@ -8,7 +8,7 @@ const digestOf = (weights: string): string => Buffer.from(weights).toString('hex
 
 type Answer = (id: string, request: { model: string }) => Promise<Reply<SampleResult>>;
 
-/** Processes that answer as a test says, and hold what they are told at once. */
+/** Processes whose answers a test determines, and which load assigned weights immediately. */
 class FakeProcesses implements SamplerProcesses {
   private readonly ended = new AbortController();
   readonly over = this.ended.signal;
@@ -21,7 +21,7 @@ class FakeProcesses implements SamplerProcesses {
     this.report = report;
   }
 
-  /** A process that reports until it is told to end. */
+  /** A process that reports until it is told to stop. */
   async join(instance: string, answer: Answer, scores = SCORES): Promise<void> {
     this.answers.set(instance, answer);
     let holds: string[] = [];

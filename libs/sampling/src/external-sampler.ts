@@ -15,25 +15,25 @@ import type { ExternalSamplerOptions } from './options';
 import { Processes, type SamplerProcess } from './processes';
 import { scoreFault } from './scores';
 
-/** How long a report is answered later where there is no news for its process, in milliseconds. */
+/** Delay of the reply to a report without news for its process, in milliseconds. */
 const HOLD_MS = 1_000;
-/** After how long a run that waits for samplers says so, and how often then, in milliseconds. */
+/** Delay and interval of warnings from a run that waits for samplers, in milliseconds. */
 const PATIENT_MS = 3_000;
 const WARN_EVERY_MS = 30_000;
-/** How long a process that has asked for the model is believed to load it. */
+/** Time limit for a process that has requested the model to load it. */
 const LOADING_MS = 600_000;
 const MS_PER_MINUTE = 60_000;
-/** Who could not be reached, or is about to end: it is asked again once it has reported anew. */
+/** Codes of processes that are unreachable or shutting down: they get no requests until they report again. */
 const GONE = new Set(['no_responders', 'disconnected', 'closed', 'stopping']);
-/** No other process would answer otherwise. */
+/** Codes that every other process would return, too. */
 const FINAL = new Set(['bad_request', 'too_large']);
 
-/** Weights under a name of the engine, while anybody may ask for them. */
+/** Weights under a name of the engine, while they may be requested. */
 interface Version {
   weights: string;
   digest: string;
   isBase: boolean;
-  /** Requests that sample with it. */
+  /** Number of requests that sample with it. */
   users: number;
   retired: boolean;
 }
@@ -42,27 +42,28 @@ type Orders = Pick<SamplerOrders, 'wanted' | 'probes' | 'refused'>;
 
 export interface ExternalContext extends SamplerContext {
   processes: SamplerProcesses;
-  /** What the engine says of the probes under the model without adapter. */
+  /** The engine's log-probabilities of the probes under the model without adapter. */
   baseScores: readonly number[];
 }
 
 /**
- * Samples from processes of the service `sampler`. They report who they are and what they hold, and are told which weights to hold; each
- * request goes to one of those that hold its weights. One that falls silent is left out: what it was asked is asked of another one.
+ * Samples from processes of the `sampler` service. They report their identity and weights, and receive the weights to
+ * load; each request goes to a process with its weights. A process that stops reporting is dropped, and its requests
+ * go to another one.
  */
 export class ExternalSampler implements Sampler {
   private readonly processes: Processes;
   private readonly versions = new Map<string, Version>();
-  /** Published, being published, or still being sampled with. */
+  /** Published, being published, or still in use. */
   private readonly living = new Set<Version>();
   private wantedChange = new AbortController();
   private readonly stopping = new AbortController();
   private readonly faults = new Map<string, string | undefined>();
   private exported = 0;
   private warnAt = -Infinity;
-  /** Processes that have asked for the model and are not ready, by instance. */
+  /** Processes that have requested the model and are not ready, by instance. */
   private readonly loading = new Map<string, { host: string; at: number }>();
-  /** The object store is written to by one at a time. */
+  /** Serializes writes to the object store. */
   private storing: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -112,7 +113,7 @@ export class ExternalSampler implements Sampler {
     await Promise.all(
       able.map(async (process) => {
         const reply = await this.context.processes.move(process.instance, weights);
-        // What was not moved is sampled to its end as it began.
+        // Samples that were not moved complete with their original weights.
         if (!reply.ok) this.context.log('warn', `${process.name} could not move: ${reply.error.message}`);
       }),
     );
@@ -134,11 +135,11 @@ export class ExternalSampler implements Sampler {
     const stored = new Set([...this.living].filter(({ isBase }) => !isBase).map(({ digest }) => digest));
     this.living.clear();
     const removed = Promise.all([...stored].map((digest) => this.removeStored(digest)));
-    // The broker may be away.
+    // The broker may be unavailable.
     await waitAtMost(DEADLINES.stopRun.ms, removed);
   }
 
-  /** What a process is told that reports: at once where there is news for it, else a little later, so that it need not ask all the time. */
+  /** The reply to a report: immediate if there is news for the process, else delayed, to limit the polling rate. */
   private async report(report: SamplerReport): Promise<Orders> {
     if (report.scores === undefined) {
       this.loading.set(report.instance, { host: report.host, at: performance.now() });
@@ -186,7 +187,7 @@ export class ExternalSampler implements Sampler {
     return this.faults.get(instance);
   }
 
-  /** Puts weights where processes find them. */
+  /** Stores weights where processes find them. */
   private async export(weights: string): Promise<Version> {
     const { engine, sharedDir, runId, processes } = this.context;
     this.exported += 1;
@@ -206,7 +207,7 @@ export class ExternalSampler implements Sampler {
     return result;
   }
 
-  /** Waits until every process has the weights that can; those that take long come later. */
+  /** Waits until every available process has the weights; slow ones follow later. */
   private async untilHeld({ digest }: Version): Promise<void> {
     const began = performance.now();
     await this.until(() => {
@@ -219,7 +220,7 @@ export class ExternalSampler implements Sampler {
     }, digest);
   }
 
-  /** The first answer of `found`, which is asked again whenever something about the processes changes. */
+  /** The first result of `found`, which is called again whenever the processes change. */
   private async until<T>(found: () => T | undefined, digest: string, signal?: AbortSignal): Promise<T> {
     const { over } = this.context.processes;
     const ends = AbortSignal.any([over, this.stopping.signal, ...(signal === undefined ? [] : [signal])]);
@@ -241,7 +242,7 @@ export class ExternalSampler implements Sampler {
     }
   }
 
-  /** However many wait, it is said once in a while. */
+  /** Warns at an interval, however many requests wait. */
   private warnOfMissing(digest: string): void {
     const now = performance.now();
     if (now < this.warnAt) return;
@@ -348,14 +349,14 @@ export class ExternalSampler implements Sampler {
     if (version.users === 0) await this.leave(version);
   }
 
-  /** Nobody asks for it any more. */
+  /** Releases weights that are no longer requested. */
   private async leave(version: Version): Promise<void> {
     if (!this.living.delete(version)) return;
     this.tellWanted();
     if (!version.isBase) await this.removeStored(version.digest);
   }
 
-  /** Where it fails, an adapter is left behind until the run goes on or is deleted. */
+  /** If this fails, an adapter remains until the run resumes or is deleted. */
   private async removeStored(digest: string): Promise<void> {
     const remove = async (): Promise<void> => {
       if ([...this.living].some((other) => other.digest === digest)) return;
@@ -367,7 +368,7 @@ export class ExternalSampler implements Sampler {
   }
 }
 
-/** What the promise comes to; undefined where the signal aborts before. */
+/** The promise's result; undefined if the signal aborts first. */
 async function untilEnded<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   const done = new AbortController();
   const ended = new Promise<undefined>((resolve) => {

@@ -1,7 +1,7 @@
 import { IsInt, Min } from 'class-validator';
 import { Above, Doc } from '@ui-rl/plugin-kit';
 
-/** Options of the sampler `external` as a run file gives them. */
+/** Options of the `external` sampler in a run file. */
 export class ExternalSamplerOptions {
   @Doc('how long the learner waits for a sampler where there is none, in minutes; then it ends with an error')
   @Above(0)

@@ -19,7 +19,7 @@ function report(instance: string, holds: string[], changes: Partial<SamplerRepor
 
 const none: ReadonlySet<string> = new Set();
 
-/** Asks for an answer, which is being worked at from then on. */
+/** Starts a request for an answer, which stays in progress. */
 function ask(weights: string, episode?: string, avoided = none): SamplerProcess | undefined {
   const found = processes.pick(weights, episode, avoided);
   if (found !== undefined) {
@@ -72,7 +72,7 @@ it('leaves out who says nothing, unless this process could not listen', () => {
     processes.touch('heard');
   }
   expect(lost).toEqual(['quiet']);
-  // As after a minute in which nothing ran here: the next checks come late, and only silence after that counts.
+  // As after a minute of suspension: the next checks are late, and only silence after that counts.
   const now = performance.now();
   const later = jest.spyOn(performance, 'now').mockImplementation(() => now + 60_000);
   jest.advanceTimersByTime(1_000);

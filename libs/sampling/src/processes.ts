@@ -5,19 +5,19 @@ import { DEADLINES } from '@ui-rl/retry';
 const CHECK_EVERY_MS = 1_000;
 const MAX_EPISODES = 10_000;
 
-/** A process that samples, as far as it is known. */
+/** The known state of a sampler process. */
 export class SamplerProcess {
   readonly instance: string;
   readonly host: string;
   readonly device: string;
   rows: number;
-  /** Digests of the weights it has. */
+  /** Digests of its weights. */
   holds: ReadonlySet<string> = new Set();
-  /** Digests of weights that it could not load, and why. */
+  /** Digests of weights that it could not load, with the reasons. */
   failed: ReadonlyMap<string, string> = new Map();
-  /** Requests that it works at. */
+  /** Number of requests in progress. */
   inFlight = 0;
-  /** Requests so far. */
+  /** Number of requests so far. */
   taken = 0;
   seenAt = performance.now();
   private readonly gone = new AbortController();
@@ -33,12 +33,12 @@ export class SamplerProcess {
     return `sampler ${this.instance} on ${this.host}`;
   }
 
-  /** Aborts when it is taken for gone; the reason says why. */
+  /** Aborts when the process counts as lost; the reason explains why. */
   get lost(): AbortSignal {
     return this.gone.signal;
   }
 
-  /** How long a request would wait there, as a share of what it samples at the same time. */
+  /** Expected wait of a request, relative to its concurrent capacity. */
   get load(): number {
     return this.inFlight / this.rows;
   }
@@ -55,7 +55,7 @@ export class SamplerProcess {
   }
 }
 
-/** The processes that sample for a run now. */
+/** The current sampler processes of a run. */
 export class Processes {
   private readonly byInstance = new Map<string, SamplerProcess>();
   private readonly episodes = new LRUCache<string, { process: SamplerProcess; weights: string }>({
@@ -65,7 +65,7 @@ export class Processes {
   private checkedAt = performance.now();
   private readonly timer: NodeJS.Timeout;
 
-  /** @param onLost told of each that is gone */
+  /** @param onLost called for each lost process */
   constructor(private readonly onLost: (process: SamplerProcess) => void) {
     this.timer = setInterval(() => this.check(), CHECK_EVERY_MS);
     this.timer.unref();
@@ -75,7 +75,7 @@ export class Processes {
     return [...this.byInstance.values()];
   }
 
-  /** Takes in what a process says of itself. True where it was not known. */
+  /** Records a process's report. Returns true if the process is new. */
   note(report: SamplerReport): boolean {
     const known = this.byInstance.get(report.instance);
     const process = known ?? new SamplerProcess(report);
@@ -86,7 +86,7 @@ export class Processes {
     return known === undefined;
   }
 
-  /** It was heard of. */
+  /** Records a sign of life. */
   touch(instance: string): void {
     const process = this.byInstance.get(instance);
     if (process !== undefined) process.seenAt = performance.now();
@@ -100,15 +100,16 @@ export class Processes {
     this.announce();
   }
 
-  /** Aborts when something about the processes is another way than now. */
+  /** Aborts at the next change of the processes. */
   get change(): AbortSignal {
     return this.changed.signal;
   }
 
   /**
-   * Which process is asked for an answer of these weights: the one that has the prefix of the episode, else the least busy one, and of
+   * Picks the process for an answer with these weights: the one with the episode's prefix, else the least busy one,
+   * and among
    * equally busy ones the one that has seen the episode's images.
-   * @param avoided those that have failed at this request already: asked again where there are no others
+   * @param avoided processes that have failed at this request: used only if there are no others
    */
   pick(
     weights: string,
@@ -139,7 +140,7 @@ export class Processes {
 
   private check(): void {
     const now = performance.now();
-    // This process itself was held up: what was reported meanwhile has not been read yet.
+    // This process itself was suspended: reports of that time have not been read yet.
     const wasHeldUp = now - this.checkedAt > 2 * CHECK_EVERY_MS;
     this.checkedAt = now;
     if (wasHeldUp) {

@@ -1,6 +1,8 @@
 import type { Datum, Engine } from '@ui-rl/plugin-kit';
 
-/** What an engine says of the tokens of texts under the model without adapter, each token but the first of a text. */
+/**
+ * The engine's log-probabilities of texts under the model without adapter, for each token but the first of a text.
+ */
 export async function baseScores(
   engine: Pick<Engine, 'forward'>,
   texts: readonly (readonly number[])[],
@@ -18,7 +20,10 @@ function datumOf(tokens: readonly number[]): Datum {
   };
 }
 
-/** What is wrong with the scores of a sampler, in words; undefined where its model is the learner's. @param tolerance mean difference */
+/**
+ * Describes the deviation of a sampler's scores; undefined if its model is the learner's. @param tolerance mean
+ * difference
+ */
 export function scoreFault(
   served: readonly number[],
   own: readonly number[],

@@ -1,7 +1,7 @@
 import { decodeKeptTokens, encodeKeptTokens, type SampleMessage, type SampleReply } from '@ui-rl/contracts';
 import type { ModelInputChunk, SampleRequest, SampleResult } from '@ui-rl/plugin-kit';
 
-/** A request as it travels to a sampler. @param id of this attempt */
+/** Encodes a request for a sampler. @param id of this attempt */
 export function writeRequest(id: string, request: SampleRequest): SampleMessage {
   const { model, prompt, maxTokens, temperature, topP, topK = 0, seed, stop = [], grammar } = request;
   return {
@@ -19,7 +19,7 @@ function writeChunk(chunk: ModelInputChunk): SampleMessage['chunks'][number] {
   return { type: 'image', sha256, places, ...(continues === undefined ? {} : { continues }) };
 }
 
-/** What a sampler is asked, but for the name of the weights. Throws where a chunk is incomplete. */
+/** Decodes a request, except for the name of the weights. Throws if a chunk is incomplete. */
 export function readRequest(message: SampleMessage): Omit<SampleRequest, 'model'> {
   const { chunks, maxTokens, temperature, topP, topK, seed, stop, movable, grammar } = message;
   return {
@@ -52,7 +52,7 @@ export function writeResult({ keptTokens, spans, ...result }: SampleResult): Sam
   };
 }
 
-/** Throws where lists do not belong together. */
+/** Throws if lists are inconsistent. */
 export function readResult({ keptTokens, ...result }: SampleReply): SampleResult {
   const { tokens, logprobs } = result;
   if (tokens.length !== logprobs.length)

@@ -14,7 +14,7 @@ function rootOf(bus: BusService, module: DynamicModule): DynamicModule {
   return { module: ServiceRoot, imports: [BusModule.forRoot(bus), module] };
 }
 
-/** A Nest application over the bus, whose module has no message handlers of its own. The bus ends after it. */
+/** Opens a Nest application over the bus whose module has no message handlers. The bus closes after it. */
 export async function openApplication(
   bus: BusService,
   module: DynamicModule,
@@ -23,7 +23,8 @@ export async function openApplication(
 }
 
 /**
- * A Nest microservice on the bus: the module's controllers hold the message handlers. The bus ends after it.
+ * Opens a Nest microservice on the bus: the module's controllers contain the message handlers. The bus closes after
+ * it.
  * @param params values for placeholders in subjects and durables
  */
 export async function openMicroservice(

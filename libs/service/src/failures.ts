@@ -1,12 +1,14 @@
 import { PluginError } from '@ui-rl/plugin-kit';
 import { SettingsError } from '@ui-rl/settings';
 
-/** A run cannot be served here, however often it is tried: it asks for what this host does not have, or what nobody has. */
+/**
+ * A run that cannot be served here, even with retries: it requires something that this host, or every host, lacks.
+ */
 export class Misconfigured extends Error {
   override readonly name = 'Misconfigured';
 }
 
-/** Codes of the system for what passes: no room, no memory, no connection. */
+/** System error codes of temporary conditions: no disk space, no memory, no connection. */
 const PASSING_CODES = new Set([
   'EAGAIN',
   'EAI_AGAIN',
@@ -25,13 +27,13 @@ const PASSING_CODES = new Set([
   'ETIMEDOUT',
 ]);
 
-/** An error and what caused it, the outermost first. */
+/** An error and its causes, outermost first. */
 export function* causesOf(error: unknown): Generator {
   for (let cause = error; typeof cause === 'object' && cause !== null; cause = (cause as Error).cause)
     yield cause;
 }
 
-/** Whether a host or the run itself is set up wrongly. */
+/** Whether a host or the run itself is misconfigured. */
 export function isMisconfiguration(error: unknown): boolean {
   return [...causesOf(error)].some(
     (cause) =>
@@ -39,7 +41,7 @@ export function isMisconfiguration(error: unknown): boolean {
   );
 }
 
-/** Whether it is over without anybody changing anything: a full disk, an address that does not answer. */
+/** Whether the failure may resolve without intervention: a full disk, an address that does not answer. */
 export function passes(error: unknown): boolean {
   return [...causesOf(error)].some((cause) => {
     const code = (cause as { code?: unknown } | null)?.code;

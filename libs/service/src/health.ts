@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { BusService } from '@ui-rl/bus';
 import { DEADLINES, describeError, waitAtMost } from '@ui-rl/retry';
 
-/** How far a service's process has come: what `/ready` says it waits for. */
+/** The start-up state of a service's process: `/ready` reports what it waits for. */
 export interface Progress {
   service: string;
   /** `to start`, `for NATS` …; null once the service works. */
@@ -18,8 +18,8 @@ export interface HealthAddress {
 }
 
 /**
- * Answers supervisors: `GET /health` with 200 as long as the process answers at all, `GET /ready` with 200 while it is connected and
- * can take work, else 503 with what it waits for, `GET /metrics` for Prometheus.
+ * Health endpoints: `GET /health` returns 200 as long as the process responds, `GET /ready` returns 200 while it is
+ * connected and accepts work, else 503 with what it waits for, `GET /metrics` is for Prometheus.
  */
 export async function serveHealth({ host, port }: HealthAddress, progress: Progress): Promise<Server> {
   measure(progress);
@@ -40,7 +40,7 @@ export async function serveHealth({ host, port }: HealthAddress, progress: Progr
     );
     server.listen(port, host, resolve);
   });
-  // Nobody waits for those who ask.
+  // Health requests must not keep the process alive.
   server.unref();
   return server;
 }
@@ -49,7 +49,7 @@ export function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-/** What every process measures of itself, besides what its parts do. */
+/** Metrics of the process itself, besides those of its parts. */
 function measure(progress: Progress): void {
   register.setDefaultLabels({ service: progress.service });
   collectDefaultMetrics();

@@ -5,26 +5,26 @@ import { DEADLINES, describeError, sleep } from '@ui-rl/retry';
 export interface OwedEpisodesParts<T> {
   bus: BusService;
   runId: string;
-  /** What the episodes are played for. */
+  /** The purposes of the episodes. */
   purposes: readonly Purpose[];
-  /** The durable consumer that takes their trajectories in. */
+  /** The durable consumer of their trajectories. */
   durableOf: (purpose: Purpose) => string;
-  /** Episodes that were requested and did not come in, by a key of each. */
+  /** Requested episodes that have not arrived, by key. */
   owed: () => Promise<ReadonlyMap<string, T>>;
-  /** The same key of one that lies in the queue. */
+  /** The key of a queued request. */
   keyOf: (request: RolloutRequest) => string;
-  /** Messages of trajectories that came in and are not to be acknowledged yet. */
+  /** Number of received trajectory messages that are not to be acknowledged yet. */
   held: () => number;
-  /** Asks for episodes again that nobody plays any more. */
+  /** Requests lost episodes again. */
   lost: (episodes: readonly T[]) => Promise<void>;
 }
 
 /**
- * Compares the episodes that are owed with those that are there. What neither waits in the queue nor is played nor has come in is
- * lost: with the storage of a stream, by a limit of it, or by a person who purged it.
+ * Compares the outstanding episodes with the existing ones. An episode that is neither queued, nor being played, nor
+ * received is lost: with the storage of a stream, because of a stream's limit, or because a user purged it.
  */
 export class OwedEpisodes<T> {
-  /** Seemed lost when it was looked last: much may happen during one look. */
+  /** Episodes that seemed lost at the last check: much may change during a single check. */
   private suspects = new Set<string>();
 
   constructor(
@@ -32,7 +32,7 @@ export class OwedEpisodes<T> {
     private readonly everyMs: number = DEADLINES.lostEpisode.ms / 2,
   ) {}
 
-  /** Looks now and then, until the signal aborts. */
+  /** Checks periodically, until the signal aborts. */
   async watch(signal: AbortSignal): Promise<void> {
     for (await sleep(this.everyMs, signal); !signal.aborted; await sleep(this.everyMs, signal)) {
       await this.look().catch((error: unknown) => this.parts.bus.logger.error(describeError(error)));
@@ -47,7 +47,7 @@ export class OwedEpisodes<T> {
     if (certain.length > 0) await this.parts.lost(certain.map(([, episode]) => episode));
   }
 
-  /** Of what is owed that which is not there. A request is in the queue until its trajectory is published. */
+  /** The outstanding episodes that do not exist. A request stays in the queue until its trajectory is published. */
   private async missing(owed: ReadonlyMap<string, T>): Promise<Map<string, T>> {
     const { bus, runId, purposes, durableOf, keyOf, held } = this.parts;
     const missing = new Map(owed);

@@ -1,6 +1,6 @@
 import { PrintableLogger } from './printable-logger';
 
-/** What the logger writes on both outputs. */
+/** The logger's output on both streams. */
 function written(log: (logger: PrintableLogger) => void): string {
   const parts: string[] = [];
   const take = (part: unknown): boolean => parts.push(String(part)) > 0;

@@ -2,8 +2,8 @@ import { ConsoleLogger, type LogLevel } from '@nestjs/common';
 import { printableLines } from '@ui-rl/contracts';
 
 /**
- * Logs what came from others (messages, titles of pages, answers of models) in a way that no terminal obeys. Further lines of an entry are
- * indented: none can be taken for an entry of its own.
+ * Logs untrusted text (messages, titles of pages, answers of models) without terminal control sequences. Further
+ * lines of an entry are indented, so that none can be mistaken for an entry.
  */
 export class PrintableLogger extends ConsoleLogger {
   protected override stringifyMessage(message: unknown, level: LogLevel): string {

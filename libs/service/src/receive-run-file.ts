@@ -3,20 +3,22 @@ import type { RunRecord } from '@ui-rl/contracts';
 import type { ComponentRegistry, NamedFile } from '@ui-rl/plugin-kit';
 import { filesOfRun, parseRunFile, SettingsError, type RunFile } from '@ui-rl/settings';
 
-/** What a service reads run files with. */
+/** The dependencies of reading run files. */
 export interface RunFileReceiver {
   bus: BusService;
-  /** What runs may choose. */
+  /** Components that runs may choose. */
   components: ComponentRegistry;
   /** Folder of downloads. */
   cacheDir: string;
 }
 
 /**
- * Checks the run file of a run and fetches what it names on other machines: in what this returns, those options are paths of
- * copies in the cache. Waits while the broker is away.
- * @param uses groups and options whose files this service reads: `tasks`, `model.action_format`; those of others stay addresses
- * @throws SettingsError that names the option, also where a file was never uploaded
+ * Validates the run file of a run and fetches the files that it names on other machines: in the result, those options
+ * are paths of
+ * copies in the cache. Waits while the broker is unavailable.
+ * @param uses groups and options whose files this service reads: `tasks`, `model.action_format`; others keep their
+ *   addresses
+ * @throws SettingsError that names the option, also if a file was never uploaded
  */
 export async function receiveRunFile(
   { runId, config }: RunRecord,

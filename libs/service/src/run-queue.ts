@@ -1,6 +1,6 @@
 import type { RunSnapshot } from '@ui-rl/bus';
 
-/** Runs that wait for their turn: the one that was created first comes first. */
+/** Runs that wait for their turn, oldest first. */
 export class RunQueue {
   private readonly waiting: RunSnapshot[] = [];
   private wake: () => void = () => undefined;
@@ -15,7 +15,7 @@ export class RunQueue {
     this.wake();
   }
 
-  /** Waits for a run; undefined where the signal aborts first. */
+  /** Waits for a run; undefined if the signal aborts first. */
   async next(signal: AbortSignal): Promise<RunSnapshot | undefined> {
     while (this.waiting.length === 0 && !signal.aborted) {
       await new Promise<void>((resolve) => {

@@ -15,7 +15,7 @@ let bus: BusService;
 let served: BusService;
 let app: INestApplicationContext | undefined;
 let runs = 0;
-/** What the service did, in order. */
+/** The service's actions, in order. */
 let log: string[];
 const events: RunEvent[] = [];
 
@@ -43,7 +43,7 @@ afterAll(async () => {
   await nats.stop();
 });
 
-/** What becomes of a run; by default it is served until it is told to end. */
+/** The course of a run; by default it is served until the end of its signal. */
 type Behaviour = (run: string, attempt: number) => ServedRun['work'];
 
 async function begin(behaviour: Behaviour, oneAtATime = false): Promise<void> {
@@ -83,10 +83,10 @@ async function createRun(): Promise<string> {
   return runId;
 }
 
-/** Ends a run, and takes that back as a broker does whose store is older than it. */
+/** Ends a run, then reverts that like a broker with an older store. */
 async function endsAndComesBack(runId: string): Promise<void> {
   await bus.runs.changePhase(runId, 'finished');
-  // What watches the run on the service's connection has heard of it.
+  // The watcher on the service's connection has received it.
   await served.runs.untilOver(runId);
   await bus.runsBucket.put(runKeys.state(runId), { phase: 'training', since: new Date().toISOString() });
 }
@@ -212,7 +212,7 @@ describe('a service for one run at a time', () => {
   it('begins with the run that was created first, also where it comes after both, and tells the others', async () => {
     const first = await createRun();
     const [second, third] = [await createRun(), await createRun()];
-    // Its state is written later than those of the others.
+    // Its state is written after those of the others.
     await bus.runs.changePhase(first, 'training');
     await begin(() => aborted, true);
     await logged(`prepare ${first}`);

@@ -6,50 +6,50 @@ import { DEADLINES, describeError, everyFewSeconds, RETRIES, retry, waitAtMost }
 import { isMisconfiguration, passes } from './failures';
 import { RunQueue } from './run-queue';
 
-/** Attempts at a run that nobody could serve yet, where what fails is of unknown kind. */
+/** Maximum number of attempts at a run that was never served, for unknown failures. */
 const MAX_FIRST_ATTEMPTS = 5;
 
 export interface RunServiceOptions {
-  /** Serves this run only; without it every run that has not ended. */
+  /** Serves only this run; default: every open run. */
   runId?: string;
   /**
-   * Serves one run after the other, since they need the same device: a run that comes meanwhile waits for the end of the one being
-   * served, which is served on until the next begins. Default: all at once.
+   * Serves one run after the other, because they need the same device: a later run waits for the end of the current
+   * one, which stays served until the next begins. Default: all concurrently.
    */
   oneAtATime?: boolean;
 }
 
 /** A run that a service is ready to work for. */
 export interface ServedRun {
-  /** Ends when the run needs nothing more from this service, or the signal aborts. */
+  /** Resolves when the run needs nothing more from this service, or the signal aborts. */
   work(signal: AbortSignal): Promise<void>;
-  /** Ends what was opened for the run. */
+  /** Closes the resources of the run. */
   close?(): Promise<void>;
 }
 
-/** One run while it is served. */
+/** A run that is being served. */
 interface Serving {
   runId: string;
-  /** Ends the work for this run, whether it is over or not. */
+  /** Ends the work for this run, whether or not it is over. */
   end: AbortController;
   ended: Promise<void>;
 }
 
 /**
- * Picks runs up and serves each of them, for as long as the service lives:
+ * Finds open runs and serves each of them, until the service stops:
  *
- *     a run that has not ended ─▶ prepare ─▶ service_ready ─▶ work ─▶ close
+ *                     open run ─▶ prepare ─▶ service_ready ─▶ work ─▶ close
  *                                    │                                │
- *                                    │                                └── a failure: closed, and begun again
- *                                    ├── a failure that may pass: tried again, and the run says what it waits for
- *                                    └── a misconfiguration: this host leaves the run to others, and says so. Where there are none and
- *                                        never were, the run has failed: a task-loader decides that (`decideOnUnservedRuns`)
+ *                                    │                                └── a failure: closed and restarted
+ *                                    ├── a temporary failure: retried, with a warning in the run
+ *                                    └── a misconfiguration: this host leaves the run to others, and reports it. If there are none and
+ *                                        never were, a task-loader fails the run (`decideOnUnservedRuns`)
  */
 export abstract class RunService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   private readonly served = new Set<Serving>();
   private readonly closings = new Set<Promise<void>>();
-  /** By run: tells other hosts that this one serves it, or is going to. */
+  /** By run: announces to other hosts that this one serves it, or is about to. */
   private readonly standing = new Map<string, Responder>();
   private following: Promise<void> = Promise.resolve();
 
@@ -59,17 +59,17 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
   ) {}
 
   /**
-   * Reads what a run asks of this service, and opens what it needs; null where the run needs nothing from here any more. The signal
-   * ends what is waited for in that.
+   * Reads the run's configuration for this service, and opens the necessary resources; null if the run needs nothing
+   * from here any more. The signal aborts the waits.
    */
   protected abstract prepare(run: RunSnapshot, signal: AbortSignal): Promise<ServedRun | null>;
 
-  /** Whether what `prepare` threw is for people to change, at this host or in the run. */
+  /** Whether an error of `prepare` needs operator action, at this host or in the run. */
   protected isMisconfiguration(error: unknown): boolean {
     return isMisconfiguration(error);
   }
 
-  /** Whether it passes by itself. What is neither this nor a misconfiguration is tried a few times, as if it were. */
+  /** Whether the error is temporary. An error that is neither this nor a misconfiguration is retried a few times. */
   protected passes(error: unknown): boolean {
     return passes(error);
   }
@@ -81,7 +81,7 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     const ended = [...this.served].map((serving) => serving.ended);
-    // What is under way may wait for a broker that is away; closing the bus ends that.
+    // Pending work may wait for an unavailable broker; closing the bus ends that.
     await waitAtMost(DEADLINES.stopRun.ms, Promise.all([this.following, ...ended]));
     await Promise.all(this.closings);
   }
@@ -96,7 +96,7 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
     }
   }
 
-  /** The first run that was created comes first, also where this process begins after both. */
+  /** Serves the oldest run first, even if this process starts after both. */
   private async followInTurn(): Promise<void> {
     const { signal } = this.stopping;
     const queue = new RunQueue();
@@ -129,7 +129,7 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
     }
   }
 
-  /** Runs that have not ended, the first that was created first. */
+  /** Open runs, oldest first. */
   private async openRuns(): Promise<RunSnapshot[]> {
     const { runs } = this.bus;
     const { runId: only } = this.options;
@@ -142,10 +142,12 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
     return open.sort((a, b) => a.record.createdAt.localeCompare(b.record.createdAt));
   }
 
-  /** Waits for the run served before, and ends serving it. Whether the new one is still to be served then. */
+  /**
+   * Waits for the previously served run, and stops serving it. Returns whether the new one still has to be served.
+   */
   private async comesUp({ record }: RunSnapshot): Promise<boolean> {
     const [before] = this.served;
-    // A run whose end the broker no longer knows comes again: it would wait for itself.
+    // A run whose end the broker lost is delivered again and would wait for itself.
     if (before !== undefined && before.runId !== record.runId) {
       const waited = new AbortController();
       const signal = AbortSignal.any([this.stopping.signal, waited.signal]);
@@ -163,7 +165,7 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
     return state === null || FINAL_PHASES.includes(state.phase);
   }
 
-  /** Tells a run that is not the only one what it waits for. */
+  /** Warns a waiting run about what it waits for. */
   private async warnWaiting(runId: string): Promise<void> {
     const [before] = this.served;
     if (before === undefined || before.runId === runId || (await this.isOver(before.runId))) return;
@@ -197,7 +199,7 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
     return [...this.served].find((serving) => serving.runId === runId);
   }
 
-  /** Answers who asks whether any host of this service serves a run. */
+  /** Answers requests about which host of this service serves a run. */
   private standBy(runId: string): void {
     if (this.standing.has(runId)) return;
     const { service, instance } = this.bus;
@@ -234,7 +236,7 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
         warned = message;
       },
     }).catch((error: unknown) => {
-      // Ended by the signal, or with the run: whatever it was doing then has failed.
+      // Ended by the signal, or with the run: the interrupted work has failed.
       this.bus.logger.debug(`serving run ${runId} ended: ${describeError(error)}`);
     });
   }
@@ -275,7 +277,10 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
     }
   }
 
-  /** This host cannot serve the run. False where what fails is of unknown kind, and was no hindrance once. */
+  /**
+   * Reports that this host cannot serve the run. False if the failure is unknown and the service was once ready for
+   * it.
+   */
   private async leaveToOthers(runId: string, error: unknown, signal: AbortSignal): Promise<boolean> {
     const reason = describeError(error);
     const isCertain = this.isMisconfiguration(error);
@@ -301,7 +306,7 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
     );
   }
 
-  /** What becomes of a run that this host cannot serve, which is for a task-loader to say; null where the run is over. */
+  /** The task-loader's decision about a run that this host cannot serve; null if the run is over. */
   private async verdictOn(
     runId: string,
     reason: string,

@@ -8,16 +8,16 @@ import { portOf, serveHealth, type Progress } from './health';
 import { onStopSignal } from './stop-signal';
 import { startTracing } from './tracing';
 
-/** What a service is opened with. */
+/** The dependencies of a service. */
 export interface ServiceContext {
   settings: ServiceSettings;
-  /** What runs may choose: components of the project and of the modules that `UIRL_PLUGINS` names. */
+  /** Components that runs may choose: bundled ones and those of the modules in `UIRL_PLUGINS`. */
   components: ComponentRegistry;
   /** Connected; it is closed after the service. */
   bus: BusService;
-  /** Aborts where the service is asked to end; what is opened then is closed. */
+  /** Aborts when the service is asked to stop during its start; what was opened is then closed. */
   signal: AbortSignal;
-  /** Ends the process with an error that nothing else can be done about. */
+  /** Ends the process with an unrecoverable error. */
   fail: (error: unknown) => void;
 }
 
@@ -27,8 +27,9 @@ export interface RunningService {
 }
 
 /**
- * The life of a service's process: reads its settings from the environment, loads components, connects to NATS (waiting for it), opens the service,
- * and closes both in order on SIGTERM or SIGINT. What ends the start, or the process later, is logged, with exit code 1.
+ * The lifecycle of a service's process: reads its settings from the environment, loads components, waits for NATS,
+ * opens the service, and closes both in order on SIGTERM or SIGINT. Logs an error that ends the start, or the process
+ * later, and exits with code 1.
  */
 export function serviceMain(name: string, open: (context: ServiceContext) => Promise<RunningService>): void {
   const stopping = new AbortController();

@@ -2,8 +2,8 @@ import { Logger } from '@nestjs/common';
 import { DEADLINES, describeError } from '@ui-rl/retry';
 
 /**
- * Runs a function once on the first SIGTERM or SIGINT, then ends the process; a second signal ends it at once. It is run as well where
- * the process that started this one is gone, however that ended: nobody is left then to kill what does not end.
+ * Runs a function once on the first SIGTERM or SIGINT, then exits; a second signal exits immediately. Also runs it
+ * when the parent process has ended, however that ended, because no process remains that could kill this one.
  */
 export function onStopSignal(stop: () => Promise<void>): void {
   let stopping = false;

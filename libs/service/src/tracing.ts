@@ -4,12 +4,13 @@ import { DEADLINES, waitAtMost } from '@ui-rl/retry';
 import { redactUrl } from '@ui-rl/settings';
 
 /**
- * Sends the spans of this process to an OpenTelemetry collector (OTLP over HTTP), those of the bus and of whoever makes more. What else
- * OpenTelemetry's variables say of sampling, batches and headers is read by its own library.
+ * Sends the spans of this process to an OpenTelemetry collector (OTLP over HTTP): those of the bus and any others.
+ * OpenTelemetry's
+ * library reads its own variables for sampling, batches and headers.
  * @param url of the collector's traces: `http://127.0.0.1:4318/v1/traces`
  */
 export async function startTracing(service: string, url: string): Promise<{ close(): Promise<void> }> {
-  // Loaded only where it is wanted.
+  // Loaded only on demand.
   const [
     { diag, DiagLogLevel },
     { resourceFromAttributes },
@@ -35,6 +36,6 @@ export async function startTracing(service: string, url: string): Promise<{ clos
   });
   provider.register();
   logger.log(`traces go to ${redactUrl(url)}`);
-  // A collector that is away is not waited for.
+  // Limits the wait for an unavailable collector.
   return { close: () => waitAtMost(DEADLINES.traces.ms, provider.shutdown()) };
 }

@@ -11,13 +11,13 @@ import {
 } from '@ui-rl/contracts';
 import { DEADLINES, RETRIES, retry } from '@ui-rl/retry';
 
-/** Kept of a reason: it is written down with the run. */
+/** Limit on the reason that is stored with the run. */
 const MAX_REASON_CHARACTERS = 4_096;
 
 /**
- * Decides what becomes of runs that a host cannot serve, until the bus closes. A run has failed where no other host of the same service
- * serves it, or is going to, and none ever did. Task-loaders do this for all services, so that an actor or an env service need not be
- * trusted with the phases of runs.
+ * Decides about runs that a host cannot serve, until the bus closes. A run fails if no other host of the same service
+ * serves it, or is about to, and none ever did. Task-loaders do this for all services, so that actors and env
+ * services need no permission to change the phases of runs.
  */
 export function decideOnUnservedRuns(bus: BusService): Responder {
   return bus.respond<UnservedRequest>({
@@ -47,9 +47,9 @@ async function verdictOn(
   return (await othersServe(bus, service, runId, signal)) ? 'served_elsewhere' : 'failed';
 }
 
-/** Whether a host of the service was ready for the run once: then it is not the run that is wrong. */
+/** Whether a host of the service was ever ready for the run: then the run itself is not at fault. */
 async function wasServed(bus: BusService, service: string, runId: string): Promise<boolean> {
-  // Trained: all services have worked for it, though what they said then may be gone.
+  // A trained step proves that all services have worked for it, even if their messages are gone.
   if (((await bus.runs.policy(runId))?.version ?? 0) > 0) return true;
   const subject = subjects.event(runId, 'service_ready');
   for await (const ready of bus.stored(STREAMS.events, subject, ServiceReadyEvent)) {
@@ -58,7 +58,7 @@ async function wasServed(bus: BusService, service: string, runId: string): Promi
   return false;
 }
 
-/** Whether another host serves the run, or is going to. One that starts at the same time gets a moment. */
+/** Whether another host serves the run, or is about to. Gives a host that starts at the same time a moment. */
 async function othersServe(
   bus: BusService,
   service: string,
@@ -73,6 +73,6 @@ async function othersServe(
     isTransientResult: (given) => !given.ok && given.error.code === 'no_responders',
   });
   if (signal.aborted) throw new Error('the task-loader stops: another one will be asked');
-  // Where nothing can be said of others, they may be there.
+  // If the state of others is unknown, assume that they exist.
   return reply.ok || reply.error.code !== 'no_responders';
 }

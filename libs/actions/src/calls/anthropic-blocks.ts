@@ -6,9 +6,10 @@ import type { Part } from './make-dialect';
 import { withoutQuotes } from './text-arguments';
 
 /**
- * Content blocks of a message: calls of tools, and text. Text without any call ends the episode.
+ * Content blocks of a message: tool calls, and text. Text without any call ends the episode.
  *
- * @param toolset its `toolset_name`; the older form has the tool's name in place of the member's, and `action` among its input
+ * @param toolset its `toolset_name`; the older form has the tool's name in place of the member's, and `action` in its
+ *   input
  * @throws Rejection
  */
 export function readBlocks(answer: string, toolset: string): Part[] {
@@ -31,7 +32,7 @@ function callOfBlock(block: ObjectNode, toolset: string): Part {
   return flatCall(input, 'action');
 }
 
-/** @returns undefined for a failure, which blocks have no form for */
+/** @returns undefined for a failure, which blocks cannot express */
 export function writeFinish(action: Extract<Action, { action: 'finish' }>): string[] | undefined {
   return action.success ? [JSON.stringify({ type: 'text', text: action.message ?? '' })] : undefined;
 }

@@ -4,25 +4,25 @@ import type { Entry } from '../json-reader';
 import type { ParamReader, Params, ValuesOf } from './params';
 import { quote, Rejection } from './rejection';
 
-/** A function that an answer calls, wherever in the answer it stands. */
+/** A function call, at any position in the answer. */
 export interface Call {
   name: string;
-  /** Where the name stands. */
+  /** Position of the name. */
   at: { start: number; end: number };
-  /** Arguments by name; those without a name have the number of their place: `0`, `1` … */
+  /** Arguments by name; positional ones by index: `0`, `1` … */
   args: Entry[];
   start: number;
   end: number;
 }
 
-/** One function of a dialect: what it is called with, and the actions that it means. */
+/** One function of an action format: its parameters, and the actions that it stands for. */
 export interface Verb {
   params: Params;
-  /** Names of the arguments that come without one, in their order. */
+  /** Names of the positional arguments, in order. */
   positional: readonly string[];
-  /** @throws Rejection where its arguments do not go together */
+  /** @throws Rejection if its arguments do not fit together */
   read: (values: Record<string, unknown>, axes: Axes, call: Call) => Action[];
-  /** Arguments that it may have besides, and that mean nothing to it. */
+  /** Additional arguments that it accepts and ignores. */
   ignored?: Ignored;
 }
 
@@ -34,18 +34,18 @@ export function verb<P extends Params>(
   return { params, positional, read: read as Verb['read'] };
 }
 
-/** What the original tool has and this vocabulary has not, with the reason. */
+/** A feature of the original tool that this vocabulary lacks, with the reason. */
 export interface Unsupported {
   unsupported: string;
 }
 
 export type Verbs = Readonly<Record<string, Verb | Unsupported>>;
 
-/** Arguments that any function may have and that mean nothing here. */
+/** Arguments that every function accepts and ignores. */
 export type Ignored = ReadonlySet<string>;
 
 /**
- * The actions that a call means.
+ * The actions of a call.
  * @throws Rejection
  */
 export function readCall(call: Call, verbs: Verbs, reader: ParamReader, ignored: Ignored): Action[] {
@@ -75,7 +75,7 @@ function readArguments(
     const key = /^\d+$/.test(entry.key) ? (positional[Number(entry.key)] ?? entry.key) : entry.key;
     if (seen.has(key)) throw new Rejection('duplicate_key', entry, `${call.name} has ${quote(key)} twice.`);
     seen.add(key);
-    // What is null is not given, whatever it would be.
+    // null counts as not given, whatever the type.
     if (entry.node.type === 'null') continue;
     if (!Object.hasOwn(params, key)) {
       if (ignored.has(key) || ignoredHere?.has(key) === true) continue;

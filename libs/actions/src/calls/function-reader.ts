@@ -5,9 +5,9 @@ import { Rejection } from './rejection';
 
 /** Arguments of models that do not always escape the quotes in a text. */
 export interface FreeTexts {
-  /** Function → names and numbers of the argument that is such a text; it is the last one. */
+  /** Function → names and index of its free-text argument, which is the last one. */
   arguments: Readonly<Record<string, readonly string[]>>;
-  /** The end of a call that the next call follows, or nothing. */
+  /** The end of a call, followed by the next call or the end of the text. */
   ends: RegExp;
 }
 
@@ -20,8 +20,8 @@ export function freeTexts(args: FreeTexts['arguments'], names: readonly string[]
 }
 
 /**
- * Reads calls as Python writes them: `click(10, y=20)`, `type(content='it\'s')`. Values are strings, numbers, `True`, `False`, `None`, lists
- * and tuples. With free texts, a text may have quotes in it that are not escaped: `type(content='print('hi')')`.
+ * Parses calls in Python syntax: `click(10, y=20)`, `type(content='it\'s')`. Values are strings, numbers, `True`,
+ * `False`, `None`, lists and tuples. Free texts may contain unescaped quotes: `type(content='print('hi')')`.
  */
 export class FunctionReader {
   constructor(
@@ -105,7 +105,7 @@ export class FunctionReader {
     return { type: 'array', items, start, end: this.at };
   }
 
-  /** A tuple; or a value in parentheses, which has no comma behind it. */
+  /** A tuple; or a value in parentheses, without a comma after it. */
   private tuple(depth: number): JsonNode {
     const node = this.array(depth, ')');
     const [only, ...others] = node.items;
@@ -151,7 +151,7 @@ export class FunctionReader {
     return { type: 'string', value, start, end };
   }
 
-  /** A text that ends its call: a literal, or else all up to the last quote that can end it. */
+  /** A text at the end of its call: a literal, or else everything up to the last quote that can end it. */
   private freeText(ends: RegExp): JsonNode {
     const start = this.at;
     const literal = this.string();
@@ -174,7 +174,10 @@ export class FunctionReader {
 /** The end of a call at the end of a line. */
 const LINE_END = /\s*,?\s*\)[^\S\n]*(?:$|[\n;])/y;
 
-/** The quote that ends a text in which quotes are not escaped: the first that the next call or nothing follows, else the last on a line. */
+/**
+ * The closing quote of a text with unescaped quotes: the first one that is followed by the next call or the end, else
+ * the last one on a line.
+ */
 function lastQuote(text: string, start: number, ends: RegExp): number | null {
   let onLine: number | null = null;
   for (let at = start + 1; at < text.length; at += 1) {

@@ -4,28 +4,28 @@ import { integers } from '../json-grammar';
 import type { ScreenSizes } from '../sizes';
 import { canWrite, type Pen } from './pen';
 
-/** What a grammar offers of quantities that have no end. */
+/** The values that a grammar offers for unbounded quantities. */
 const AMOUNTS = [1, 2, 3, 5, 10];
 const SECONDS = [1, 2, 5, 10];
 const DISTANCES = [100, 200, 300];
 const LETTERS = ['a', 'c', 'v', 'x', 'z'];
 
-/** Stand for what a model fills in; no dialect writes such a number or letter itself. */
+/** Placeholders for values that the model fills in; no action format writes these numbers or letters itself. */
 const X = 770_000_001;
 const Y = 770_000_002;
 const ACROSS = 770_000_003;
 const DOWN = 770_000_004;
 const TEXT = '\uE000';
 
-/** Characters inside of `"…"` as JSON has them, and of `'…'` as Python has them. */
+/** Characters inside `"…"` in JSON, and inside `'…'` in Python. */
 const INSIDE = {
   '"': String.raw`(?:[^"\\\x00-\x1f]|\\["\\nrt])*`,
   "'": String.raw`(?:[^'\\\x00-\x1f]|\\['\\nrt])*`,
 } as const;
 
 /**
- * The answers of one action as a dialect writes them, any place and any text in them; a space that some tokenizers begin with may
- * stand before.
+ * The answers of one action in an action format, with any point and any text. Some tokenizers begin with a space,
+ * which is allowed.
  */
 export function grammarOf(
   axes: Axes,
@@ -59,7 +59,7 @@ function numbers(axis: Axis): string {
   return axis.isWhole ? integers(0, axis.max) : String.raw`(?:0(?:\.[0-9]{1,4})?|1)`;
 }
 
-/** An action of each shape; places and texts stand for all others. */
+/** An action of each shape; points and texts represent all others. */
 function shapesOf(): Action[] {
   const at = { x: 0, y: 0 };
   const ways = { from: [0, 0], to: [0, 0] } as const;
@@ -68,7 +68,7 @@ function shapesOf(): Action[] {
     { action: 'long_press', ...at },
     ...SECONDS.map((seconds): Action => ({ action: 'long_press', ...at, seconds })),
     { action: 'type', text: TEXT },
-    // Some dialects press Enter behind each text.
+    // Some action formats press Enter after each text.
     { action: 'type', text: `${TEXT}\n` },
     ...KEY_NAMES.map((key): Action => ({ action: 'key', keys: [key] })),
     ...LETTERS.map((key): Action => ({ action: 'key', keys: ['ctrl', key] })),

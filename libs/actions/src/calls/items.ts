@@ -2,19 +2,20 @@ import type { Action } from '../action';
 import type { ObjectNode } from './json-answer';
 import type { Part } from './make-dialect';
 
-/** What the items of an answer are: blocks of a message, parts of a content, items of a response. */
+/** The items of an answer: blocks of a message, parts of a content, items of a response. */
 export interface ItemKinds {
   isThought: (item: ObjectNode) => boolean;
-  /** Words to the user, which end the task where there is no call. */
+  /** Text for the user, which ends the task if there is no call. */
   isMessage: (item: ObjectNode) => boolean;
-  /** The calls that an item makes. @throws Rejection */
+  /** The calls of an item. @throws Rejection */
   call: (item: ObjectNode) => Part[];
-  /** What messages mean that no call goes with. */
+  /** The meaning of messages without any call. */
   finish: (messages: readonly ObjectNode[]) => Action[];
 }
 
 /**
- * The parts of an answer that is a list of items. Thoughts mean nothing; nor do messages beside calls. Messages without any call end the
+ * The parts of an answer that is a list of items. Ignores thoughts, and messages beside calls. Messages without any
+ * call end the
  * episode.
  *
  * @throws Rejection

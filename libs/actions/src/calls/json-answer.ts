@@ -8,8 +8,8 @@ export type ObjectNode = Extract<JsonNode, { type: 'object' }>;
 const FENCE = /```[a-z]*\s*$/;
 
 /**
- * The JSON values at the end of an answer: one, or several with white space between them; lists of them are flattened. Text before
- * them is the model's reasoning; a Markdown fence around them is passed over.
+ * The JSON values at the end of an answer: one, or several separated by white space; lists are flattened. Text before
+ * them is the model's reasoning; a Markdown fence around them is ignored.
  *
  * @throws Rejection
  */
@@ -36,7 +36,7 @@ function nothing(text: string): Rejection {
   return new Rejection('no_action', { start: 0, end: text.length }, 'There is not JSON object in the answer.');
 }
 
-/** The first object, or the list that it begins. */
+/** The first object, or the start of a list that begins with it. */
 function firstValue(text: string): number {
   const object = text.indexOf('{');
   const list = /\[\s*$/.exec(text.slice(0, Math.max(0, object)));
@@ -49,7 +49,7 @@ function objectsIn(node: JsonNode): ObjectNode[] {
   throw new Rejection('wrong_type', node, 'An action is a JSON object.');
 }
 
-/** @throws Rejection where something stands behind the actions */
+/** @throws Rejection if text follows the actions */
 export function refuseTrailing(text: string, end: number, isFenced = false): void {
   const rest = text.slice(end);
   const allowed = isFenced ? /^\s*(?:```\s*)?$/ : /^\s*$/;
@@ -62,7 +62,7 @@ export function entryOf(node: ObjectNode, key: string): Entry | undefined {
   return node.entries.find((entry) => entry.key === key);
 }
 
-/** The text under a key; undefined where there is none, or something else. */
+/** The text of a key; undefined if it is missing or not a text. */
 export function textUnder(node: ObjectNode, key: string): string | undefined {
   const found = entryOf(node, key)?.node;
   return found?.type === 'string' ? found.value : undefined;
@@ -70,7 +70,7 @@ export function textUnder(node: ObjectNode, key: string): string | undefined {
 
 /**
  * The object as a call of the function that it names.
- * @throws Rejection where it names none
+ * @throws Rejection if it names none
  */
 export function callOf(node: ObjectNode, nameKey: string, args: readonly Entry[]): Call {
   const { start, end } = node;
@@ -81,7 +81,7 @@ export function callOf(node: ObjectNode, nameKey: string, args: readonly Entry[]
   return { name: name.node.value, at: name.node, args: [...args], start, end };
 }
 
-/** `{"type": "click", "x": …}`: the arguments stand beside the name. */
+/** `{"type": "click", "x": …}`: the arguments are beside the name. */
 export function flatCall(node: ObjectNode, nameKey: string): Call {
   const name = entryOf(node, nameKey);
   return callOf(
@@ -93,7 +93,7 @@ export function flatCall(node: ObjectNode, nameKey: string): Call {
 
 /**
  * `{"name": …, "args": {…}}`.
- * @throws Rejection where there are no arguments under any of the keys
+ * @throws Rejection if none of the keys contains arguments
  */
 export function nestedCall(node: ObjectNode, nameKey: string, argsKeys: readonly string[]): Call {
   const args = argsKeys.map((key) => entryOf(node, key)).find((entry) => entry !== undefined);
@@ -106,7 +106,8 @@ export function nestedCall(node: ObjectNode, nameKey: string, argsKeys: readonly
 }
 
 /**
- * The JSON values between `<tool_call>` and `</tool_call>`; the last one may be left open. Without such tags, those of the answer.
+ * The JSON values between `<tool_call>` and `</tool_call>`; the last tag may be unclosed. Without such tags, those of
+ * the answer.
  * @throws Rejection
  */
 export function toolCalls(text: string): ObjectNode[] {
@@ -115,7 +116,7 @@ export function toolCalls(text: string): ObjectNode[] {
   const found: ObjectNode[] = [];
   let end = tags[0].index;
   for (const tag of tags) {
-    // A tag inside of a value that was read already.
+    // A tag inside a value that was already read.
     if (tag.index < end) continue;
     refuseTrailing(text.slice(0, tag.index), end);
     const read = readJson(text, tag.index + tag[0].length);

@@ -11,31 +11,34 @@ import { ParamReader } from './params';
 import { canWrite, penOf, type Pen } from './pen';
 import { Rejection } from './rejection';
 
-/** Most actions of one answer. */
+/** Maximum number of actions in one answer. */
 export const MAX_ACTIONS = 64;
 
-/** A part of an answer: a call, or something else that means these actions (a message that ends the episode), or none. */
+/**
+ * A part of an answer: a call, or another element that stands for actions (a message that ends the episode), or for
+ * none.
+ */
 export type Part = Call | { actions: readonly Action[]; start: number; end: number };
 
-/** What makes one dialect differ from others. */
+/** The differences between action formats. */
 export interface DialectParts {
   name: string;
-  /** What an answer is made of, in its order. @throws Rejection */
+  /** The parts of an answer, in order. @throws Rejection */
   read(text: string): Part[];
   verbs: Verbs;
-  /** Arguments that any function may have. */
+  /** Arguments that every function accepts. */
   ignored?: Ignored;
-  /** Actions that mean one action together. */
+  /** Merges actions that form one action. */
   merge?(actions: Action[]): Action[];
-  /** The calls of an action; undefined where there are none for it. */
+  /** The calls of an action; undefined if the format cannot express it. */
   write(action: Action, pen: Pen): string[] | undefined;
-  /** Calls as an answer. */
+  /** Joins calls to an answer. */
   join(calls: string[]): string;
-  /** How an answer is written, in a sentence or two. */
+  /** Describes how to write an answer, in a sentence or two. */
   form: string;
 }
 
-/** The dialect with its numbers in a space. */
+/** The action format with coordinates in a space. */
 export function makeDialect(parts: DialectParts, space: CoordinateSpace): Dialect {
   const format = (actions: readonly Action[], sizes: ScreenSizes): string =>
     write(parts, actions, penOf(axesOf(space, sizes), sizes));
@@ -59,7 +62,7 @@ function parse(parts: DialectParts, text: string, axes: Axes, example: () => str
   return { ok: true, actions };
 }
 
-/** The parts of an answer from a place on, with offsets from there. */
+/** The parts of an answer from an offset on, with positions relative to it. */
 function partsFrom(parts: DialectParts, text: string, start: number): Reading<Part[] | Rejection> {
   const found = orRejection(() => parts.read(text.slice(start)));
   if (found instanceof Rejection) return { value: found, parts: null };
@@ -102,7 +105,7 @@ function refuseCount(actions: readonly Action[], text: string): void {
     );
 }
 
-/** @param start of what was read, behind the thoughts */
+/** @param start of the parsed text, after the thoughts */
 function failure(
   { reason, place, message }: Rejection,
   text: string,
@@ -132,7 +135,7 @@ function write({ name, ...parts }: DialectParts, actions: readonly Action[], pen
 
 type Format = (actions: readonly Action[], sizes: ScreenSizes) => string;
 
-/** A click, as it is written. */
+/** A click in the action format. */
 function exampleOf(format: Format, sizes: ScreenSizes): string {
   return format([onScreen({ action: 'click', x: 83, y: 41 }, sizes.screenshot)], sizes);
 }
@@ -150,7 +153,7 @@ function describe(parts: DialectParts, space: CoordinateSpace, sizes: ScreenSize
   ].join('\n');
 }
 
-/** Actions of each kind, of which the first that a dialect has words for is shown. */
+/** Candidate actions of each kind; the first one that a format can express is shown. */
 function examples(screen: Size): [Action[], string][] {
   const shown = ACTION_NAMES.filter((name) => name !== 'button' && name !== 'finish').flatMap((name) =>
     SCHEMA[name].map(({ example, meaning }): [Action[], string] => [
@@ -176,7 +179,7 @@ const OTHER_EXAMPLES: Partial<Record<string, Action[]>> = {
   key: [{ action: 'key', keys: ['enter'] }],
 };
 
-/** The action with its places moved onto a small screen. */
+/** The action with its points moved onto a small screen. */
 export function onScreen(action: Action, { width, height }: Size): Action {
   const point = ([x, y]: Point): Point => [Math.min(x, width - 1), Math.min(y, height - 1)];
   if ('from' in action) return { ...action, from: point(action.from), to: point(action.to) };

@@ -6,7 +6,7 @@ import { keyOfName, namesInChord } from '../keys';
 import { MAX_KEYS, MAX_TEXT_LENGTH } from '../schema';
 import { quote, Rejection, shorten } from './rejection';
 
-/** One argument of a function: how its value is read. */
+/** The parser of one function argument. */
 export interface Param<T> {
   optional: boolean;
   /** @throws Rejection */
@@ -16,12 +16,12 @@ export interface Param<T> {
 export type Params = Readonly<Record<string, Param<unknown>>>;
 export type ValuesOf<P extends Params> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never };
 
-/** A value where it stands. */
+/** A value with its position. */
 export class Value {
   constructor(
     readonly text: string,
     readonly axes: Axes,
-    /** Of the function and of the argument, for messages. */
+    /** Path of the function and argument, for messages. */
     readonly path: string,
     readonly node: JsonNode,
   ) {}
@@ -99,7 +99,7 @@ export function oneOf<T extends string>(...values: readonly T[]): Param<T> {
   });
 }
 
-/** A value that the original has and this vocabulary has not, with the reason. */
+/** A parameter without the values that the original supports and this vocabulary lacks, with the reasons. */
 export function except<T>(param: Param<T>, unsupported: Readonly<Record<string, string>>): Param<T> {
   return {
     ...param,
@@ -124,13 +124,13 @@ function pixel(value: Value, axis: Axis): number {
   return axis.read(numberOf(value, 0, axis.max));
 }
 
-/** A distance in numbers of the space, as pixels along each axis. */
+/** A distance in the coordinate space, as pixels along each axis. */
 export const length: Param<{ across: number; down: number }> = required((value) => {
   const found = numberOf(value, 0, 1_000_000);
   return { across: value.axes.x.readLength(found), down: value.axes.y.readLength(found) };
 });
 
-/** `[x, y]`, or `{"x": …, "y": …}` among other keys. */
+/** `[x, y]`, or an object with `x` and `y` among other keys. */
 export const place: Param<Point> = required((value) => pointOf(value, partsOf(value.node)));
 
 function pointOf(value: Value, parts: readonly JsonNode[] | null): Point {
@@ -146,7 +146,7 @@ function partsOf(node: JsonNode): readonly JsonNode[] | null {
   return across === undefined || down === undefined ? null : [across, down];
 }
 
-/** A list of at least two places on a straight line, of which the ends count. */
+/** A list of at least two points on a straight line, of which the ends are used. */
 export const straightPath: Param<{ from: Point; to: Point }> = required((value) => {
   const { node } = value;
   if (node.type !== 'array' || node.items.length < 2)
@@ -160,10 +160,10 @@ export const straightPath: Param<{ from: Point; to: Point }> = required((value) 
   return { from: places[0], to: places[places.length - 1] };
 });
 
-/** Pixels by which a line that is meant to be straight may be off. */
+/** Maximum deviation in pixels of a line that counts as straight. */
 const BEND = 4;
 
-/** Whether places lie between the first and the last of them, in their order. */
+/** Whether points lie between the first and the last of them, in order. */
 function isStraight(places: readonly Point[]): boolean {
   const [from, to] = [places[0], places[places.length - 1]];
   const length = Math.hypot(to[0] - from[0], to[1] - from[1]);
@@ -178,7 +178,7 @@ function isStraight(places: readonly Point[]): boolean {
   });
 }
 
-/** A place as a member of an object: `{"element": …, "coordinates": [x, y]}`. */
+/** A point as a member of an object: `{"element": …, "coordinates": [x, y]}`. */
 export function placeUnder(key: string): Param<Point> {
   return required((value) => {
     const { node } = value;
@@ -207,7 +207,7 @@ const chordOf = (isSpaced: boolean): Param<string[]> =>
   required((value) => {
     const { node } = value;
     if (node.type !== 'string') throw value.rejected('wrong_type', KEYS);
-    // A space is a key, too.
+    // A space is also a key.
     const names = keyOfName(node.value) === null ? namesInChord(node.value, isSpaced) : [node.value];
     if (names === null) throw value.rejected('unknown_value', KEYS);
     return keysOf(value, names);
@@ -216,7 +216,7 @@ const chordOf = (isSpaced: boolean): Param<string[]> =>
 /** Keys in one string: `ctrl+a`. */
 export const chord = chordOf(false);
 
-/** Keys in one string with spaces between them: `ctrl a`, or `ctrl+a`. */
+/** Keys in one string separated by spaces or `+`: `ctrl a`, or `ctrl+a`. */
 export const spacedChord = chordOf(true);
 
 export const oneKey: Param<string> = required((value) => {
@@ -234,10 +234,10 @@ function keysOf(value: Value, names: readonly string[]): string[] {
   });
 }
 
-/** Anything: what it says means nothing here. */
+/** Any value; it is ignored. */
 export const anything: Param<undefined> = { optional: true, read: () => undefined };
 
-/** Keys that are held during a click, which cannot be done here: none may be named. */
+/** Modifier keys held during a click, which are not supported: the list must be empty. */
 export const noModifiers: Param<undefined> = {
   optional: true,
   read(value) {

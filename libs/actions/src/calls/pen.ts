@@ -2,7 +2,7 @@ import type { Point } from '../action';
 import type { Axes } from '../coordinates';
 import type { ScreenSizes, Size } from '../sizes';
 
-/** Writes numbers of places as the dialect's space has them. */
+/** Writes coordinates in the action format's space. */
 export interface Pen {
   x(pixel: number): number;
   y(pixel: number): number;
@@ -24,7 +24,7 @@ export function penOf({ x, y }: Axes, { screenshot }: ScreenSizes): Pen {
   };
 }
 
-/** Whether there are words for what is attempted. */
+/** Whether the attempt can be expressed. */
 export function canWrite(attempt: () => unknown): boolean {
   try {
     attempt();

@@ -5,7 +5,10 @@ import type { Pen } from './pen';
 import { flag, integer, number, oneKey, oneOf, optional, text, x, y, type Param } from './params';
 import { scroll, stroke } from './scrolls';
 
-/** The whole vocabulary as functions with arguments in an order: for dialects that write `name(1, 2)` or `1 2 name`. */
+/**
+ * The whole vocabulary as functions with positional arguments: for action formats that write `name(1, 2)` or `1 2
+ * name`.
+ */
 export const PLAIN_VERBS: Verbs = {
   ...Object.fromEntries(POINT_ACTIONS.map((action): [string, Verb] => [action, pointVerb(action)])),
   left_click: pointVerb('click'),
@@ -86,7 +89,7 @@ function keysVerb(): Verb {
   return verb(params, read, names);
 }
 
-/** The function of an action and its arguments; null stands for one that is left out before others. */
+/** The function of an action and its arguments; null for an omitted argument before others. */
 export function plainCall(action: Action, pen: Pen): [string, unknown[]] | undefined {
   switch (action.action) {
     case 'click':

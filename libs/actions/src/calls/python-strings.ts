@@ -1,20 +1,22 @@
 import { Rejection } from './rejection';
 
-/** How strictly literals are read. */
+/** How strictly to read literals. */
 export interface StringRules {
-  /** What stands between literals that Python joins; `+` may stand there, too. */
+  /** Separator of literals that Python concatenates; `+` is also allowed. */
   gap: RegExp;
-  /** Whether an escape that Python refuses (`'\x4'`) is text as it stands. */
+  /** Whether an escape that Python rejects (`'\x4'`) is kept as text. */
   keepsBadEscapes: boolean;
 }
 
-/** As Python. */
+/** Python's rules. */
 export const PYTHON: StringRules = {
   gap: /\s*(?:\+\s*)?(?=[rubftRUBFT]{0,2}["'])/y,
   keepsBadEscapes: false,
 };
 
-/** For models that write no code: `'it''s'` is a text with quotes in it, and `'C:\users'` one with a backslash. */
+/**
+ * For models that do not write code: `'it''s'` is a text with a quote in it, and `'C:\users'` one with a backslash.
+ */
 export const LOOSE: StringRules = {
   gap: /(?:\s*\+\s*|\s+)(?=[rubftRUBFT]{0,2}["'])/y,
   keepsBadEscapes: true,
@@ -22,7 +24,7 @@ export const LOOSE: StringRules = {
 
 export interface ReadString {
   value: string;
-  /** Behind the last quote. */
+  /** Offset after the last quote. */
   end: number;
 }
 
@@ -34,8 +36,9 @@ export function startsString(text: string, at: number): boolean {
 }
 
 /**
- * A string literal of Python, or several that are joined, by `+` or by standing in a row: `'a'`, `"""a"""`, `r'C:\temp'`, `'a' 'b'`. Line
- * breaks may stand in any.
+ * A Python string literal, or several that are concatenated by `+` or adjacency: `'a'`, `"""a"""`, `r'C:\temp'`, `'a'
+ * 'b'`. All
+ * may contain line breaks.
  *
  * @throws Rejection
  */
@@ -75,7 +78,7 @@ function refusePrefix(prefix: string, place: { start: number; end: number }): vo
   );
 }
 
-/** Where the quotes stand that end a string; a backslash takes what follows it along. */
+/** Offset of the quotes that close a string; a backslash escapes the next character. */
 function closing(text: string, from: number, quotes: string): number | null {
   for (let at = from; at < text.length; at += 1) {
     if (text[at] === '\\') at += 1;
@@ -102,8 +105,8 @@ const ESCAPE =
   /\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|([xuUN])|(\r?\n|[^]))/g;
 
 /**
- * What Python makes of a string's inside: a backslash before what it does not escape stays.
- * @throws Rejection for an escape that Python refuses, unless that is kept
+ * The value of a string's content in Python: a backslash before an unknown escape is kept.
+ * @throws Rejection for an escape that Python rejects, unless it is kept
  */
 export function unescape(inside: string, from: number, keepsBadEscapes: boolean): string {
   return inside.replaceAll(ESCAPE, (...found: (string | number | undefined)[]) => {
@@ -122,7 +125,7 @@ export function unescape(inside: string, from: number, keepsBadEscapes: boolean)
   });
 }
 
-/** A string as Python writes it, in single quotes. */
+/** A string in Python syntax, in single quotes. */
 export function pythonString(value: string): string {
   // Control characters have no printed form.
   const escaped = value.replaceAll(/[\\'\p{Cc}]/gu, (character) => {

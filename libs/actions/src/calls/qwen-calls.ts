@@ -24,7 +24,7 @@ export function readQwen(answer: string, tool: string): Call[] {
   });
 }
 
-/** What both tools have. */
+/** The functions of both tools. */
 export const QWEN_VERBS: Verbs = {
   type: verb({ text }, (typed) => [{ action: 'type', text: typed.text }]),
   wait: verb({ time: number(0, MAX_SECONDS) }, ({ time }) => [{ action: 'wait', seconds: time }]),
@@ -34,7 +34,7 @@ export const QWEN_VERBS: Verbs = {
   answer: verb({ text }, ({ text: message }) => [{ action: 'finish', success: true, message }]),
 };
 
-/** The arguments of what both tools have. */
+/** The arguments that both tools share. */
 export function writeQwen(action: Action): object | undefined {
   switch (action.action) {
     case 'type':

@@ -1,10 +1,10 @@
 import type { ParseFailureReason } from '../dialect';
 
-/** Why an answer cannot be read; inside of this lib alone: to callers it is a value. */
+/** Why an answer cannot be parsed; only used inside this lib: callers receive a value. */
 export class Rejection extends Error {
   constructor(
     readonly reason: ParseFailureReason,
-    /** What is wrong: offsets into the answer. */
+    /** The faulty part: offsets into the answer. */
     readonly place: { start: number; end: number },
     message: string,
   ) {
@@ -12,7 +12,7 @@ export class Rejection extends Error {
   }
 }
 
-/** For messages: in quotes, and not too long. */
+/** For messages: quoted and limited in length. */
 export function quote(text: string): string {
   return JSON.stringify(shorten(text));
 }

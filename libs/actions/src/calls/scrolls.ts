@@ -2,10 +2,10 @@ import type { Action, Direction, Point, ScrollAction } from '../action';
 import { MAX_SCROLL_AMOUNT } from '../schema';
 import type { Size } from '../sizes';
 
-/** Pixels that a notch of a mouse wheel scrolls. */
+/** Pixels per notch of a mouse wheel. */
 export const NOTCH = 100;
 
-/** @returns notches, at least one and at most as many as an action may have */
+/** @returns notches, from one up to the limit of an action */
 export function notchesOf(pixels: number): number {
   return Math.min(MAX_SCROLL_AMOUNT, Math.max(1, Math.round(Math.abs(pixels) / NOTCH)));
 }
@@ -19,7 +19,7 @@ export function stroke(action: 'drag' | 'swipe', from: Point, to: Point): Action
   return action === 'drag' ? { action, from, to } : { action, from, to };
 }
 
-/** Where an action of the vocabulary scrolls that says no place. */
+/** Position of a scroll action that states none. */
 export function placeOf(
   action: { x?: number; y?: number },
   { width, height }: Size,
@@ -27,7 +27,7 @@ export function placeOf(
   return { x: action.x ?? Math.floor(width / 2), y: action.y ?? Math.floor(height / 2) };
 }
 
-/** A move of the pointer and a drag from there are one action. */
+/** Merges a pointer move and a drag from there to one action. */
 export function mergeDrags(actions: Action[]): Action[] {
   const merged: Action[] = [];
   for (const action of actions) {
@@ -39,7 +39,7 @@ export function mergeDrags(actions: Action[]): Action[] {
   return merged;
 }
 
-/** The start of a drag that begins where the pointer is. */
+/** The start of a drag that begins at the pointer. */
 export const HERE = [-1, -1] as const;
 
 export function isHere(action: Action): boolean {

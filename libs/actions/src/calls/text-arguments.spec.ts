@@ -5,7 +5,7 @@ const parse = (name: string, answer: string) =>
   dialects[name].parse(answer, { screenshot: size, modelImage: size });
 const call = (content: object) => `<tool_call>${JSON.stringify(content)}</tool_call>`;
 
-/** The dialect, a call around arguments, and the arguments of a click at 1, 2. */
+/** The action format, a call around arguments, and the arguments of a click at 1, 2. */
 const CLICKS: [string, (args: unknown) => string, object][] = [
   [
     'qwen_computer_use',

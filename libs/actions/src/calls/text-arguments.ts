@@ -1,8 +1,8 @@
 import { readJson, type JsonNode } from '../json-reader';
 
 /**
- * Arguments that are written as text with a JSON object in it, as in OpenAI's API: that object, whose parts have the place of the text.
- * Empty text and `null` are an object without entries; any other value stays as it is.
+ * Arguments written as text with a JSON object in it, as in OpenAI's API: that object, whose parts have the position
+ * of the text. Empty text and `null` are an empty object; any other value is returned unchanged.
  */
 export function withoutQuotes(node: JsonNode | undefined): JsonNode | undefined {
   if (node?.type !== 'string') return node;

@@ -1,4 +1,4 @@
-/** JSON with spaces as Python writes it, which models of the Qwen family are trained on. */
+/** JSON with Python's spaces, on which models of the Qwen family were trained. */
 export function spacedJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(spacedJson).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

@@ -8,7 +8,7 @@ import { scroll } from '../calls/scrolls';
 import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 
-/** As the original carries out what says no quantity. */
+/** The original's default for unspecified quantities. */
 const WAIT_SECONDS = 1;
 const SCROLL_NOTCHES = 5;
 
@@ -31,7 +31,7 @@ const VERBS: Verbs = {
   click: at('click'),
   double_tap: at('double_click'),
   long_press: at('long_press'),
-  // The original presses Enter behind each text.
+  // The original presses Enter after each text.
   input_text: verb(
     { text, x: optional(x), y: optional(y), clear_text: optional(kept) },
     ({ text: typed, ...place }) => [
@@ -121,7 +121,7 @@ const PARTS: DialectParts = {
 };
 
 /**
- * AndroidWorld's actions: `{"action_type":"click","x":…,"y":…}`. Elements are not numbered here, so `index` is refused. Source:
- * github.com/google-research/android_world, env/json_action.py and env/actuation.py.
+ * AndroidWorld's actions: `{"action_type":"click","x":…,"y":…}`. Elements are not numbered here, so `index` is
+ * rejected. Source: github.com/google-research/android_world, env/json_action.py and env/actuation.py.
  */
 export const androidWorld = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);

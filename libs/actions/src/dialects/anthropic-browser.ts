@@ -12,7 +12,7 @@ import { joinKeys } from '../keys';
 import { NO_HOLDING } from './anthropic-computer';
 
 const TOOLSET = 'browser';
-/** As the toolset has them. */
+/** Defaults and limits of the toolset. */
 const [DEFAULT_SCROLL, MOST_SCROLL, MOST_SECONDS] = [3, 10, 30];
 
 const NO_ELEMENTS: Unsupported = { unsupported: 'there is nothing but the screenshot' };
@@ -51,7 +51,7 @@ const VERBS: Verbs = {
     { action: 'wait', seconds: duration },
   ]),
   navigate: verb({ url: oneOf('back') }, () => [{ action: 'button', button: 'back' }]),
-  // A new screenshot comes with each turn.
+  // Each turn includes a new screenshot.
   screenshot: verb({}, () => [{ action: 'wait', seconds: 0 }]),
   hold_key: NO_HOLDING,
   left_mouse_down: NO_HOLDING,
@@ -127,7 +127,7 @@ const PARTS: DialectParts = {
 };
 
 /**
- * Anthropic's `browser_toolset_20260801`, as far as it operates what the screenshot shows: places as
+ * Anthropic's `browser_toolset_20260801`, as far as it operates on the visible screen: coordinates as
  * `{"type":"coordinate","x":…,"y":…}`. Source: the types of the npm package `@anthropic-ai/sdk` 1.12.
  */
 export const anthropicBrowser = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);

@@ -45,7 +45,7 @@ const VERBS: Verbs = {
     ],
   ),
   wait: verb({ duration: number(0, MAX_SECONDS) }, ({ duration }) => [{ action: 'wait', seconds: duration }]),
-  // A new screenshot comes with each turn.
+  // Each turn includes a new screenshot.
   screenshot: verb({}, () => [{ action: 'wait', seconds: 0 }]),
   hold_key: NO_HOLDING,
   left_mouse_down: NO_HOLDING,
@@ -104,8 +104,9 @@ const PARTS: DialectParts = {
 };
 
 /**
- * Anthropic's `computer_toolset_20260801`: `{"type":"tool_use","name":"left_click","toolset_name":"computer","input":{"coordinate":[x,y]}}`,
- * and the `computer` tool before it. Source: the types of the npm package `@anthropic-ai/sdk` 1.12,
+ * Anthropic's `computer_toolset_20260801`:
+ * `{"type":"tool_use","name":"left_click","toolset_name":"computer","input":{"coordinate":[x,y]}}`, and the earlier
+ * `computer` tool. Source: the types of the npm package `@anthropic-ai/sdk` 1.12,
  * platform.claude.com/docs/en/agents-and-tools/tool-use/computer-use-tool.
  */
 export const anthropicComputer = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);

@@ -9,14 +9,14 @@ import { readJson, type Entry } from '../json-reader';
 const VALUE = /^(?:"|-?\d|(?:true|false|null)\b)/;
 const NAME = /^[a-z_]+[.;]?$/;
 
-/** A line of values and a name: `83 41 left_click`. */
+/** A line of values followed by a name: `83 41 left_click`. */
 function isAction(line: string): boolean {
   const said = line.trim();
   const [, name] = /\s(\S+)$/.exec(said) ?? [];
   return name !== undefined && VALUE.test(said) && NAME.test(name);
 }
 
-/** The lines at the end that are actions; what stands before is the model's reasoning. */
+/** The lines at the end that are actions; preceding text is the model's reasoning. */
 function read(answer: string): Call[] {
   const calls: Call[] = [];
   let start = 0;
@@ -59,5 +59,5 @@ const PARTS: DialectParts = {
   form: 'Answer with a place and the action there, one in each line.',
 };
 
-/** Places first: `83 41 left_click`, one action a line. */
+/** Coordinates first: `83 41 left_click`, one action per line. */
 export const coordinates = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);

@@ -14,7 +14,7 @@ import { MAX_COORDINATE } from '../schema';
 /** Pixels of the screenshot. */
 const DEFAULT_DISTANCE = 300;
 const DISTANCE = optional(integer(1, MAX_COORDINATE));
-/** Seconds, as the recipe has them. */
+/** Limits of the recipe, in seconds. */
 const [LEAST_WAIT, MOST_WAIT] = [0.1, 60];
 
 const target = placeUnder('coordinates');
@@ -40,7 +40,7 @@ const strokeVerb = (action: 'drag' | 'swipe'): Verb =>
     },
   );
 
-/** Arguments of the tool `action`, all of which may stand in any call: an `action_type` takes what it needs. */
+/** Arguments of the tool `action`, all of which may occur in any call: each `action_type` uses its own. */
 const FLAT = new Set(
   'target start_target end_target direction distance text keys button duration'.split(' '),
 );
@@ -158,6 +158,7 @@ const PARTS: DialectParts = {
 };
 
 /**
- * The tool calls of Tinker's recipe for computer use: `action`, `wait` and `finish`. Of a target only its coordinates are read.
+ * The tool calls of Tinker's recipe for computer use: `action`, `wait` and `finish`. Only the coordinates of a target
+ * are used.
  */
 export const cua = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);

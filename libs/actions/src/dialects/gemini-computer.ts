@@ -11,9 +11,9 @@ import type { Dialect } from '../dialect';
 import { keysByName, keysWithShift } from '../keys';
 import { MAX_KEYS, MAX_SECONDS } from '../schema';
 
-/** Of the screen, by a scroll that says no magnitude: 800 on the grid of 1000. */
+/** Share of the screen for a scroll without a magnitude: 800 on the grid of 1000. */
 const DEFAULT_SCROLL = 0.8;
-/** Of the screen, by a scroll of the whole document to a side. */
+/** Share of the screen for a sideways scroll of the whole document. */
 const SIDEWAYS = 0.5;
 
 const NO_ADDRESSES: Unsupported = { unsupported: 'there is no address bar' };
@@ -31,7 +31,7 @@ const PLACED_SCROLL = verb(
   },
 );
 
-/** Those of Gemini 3.5 and later. */
+/** Functions of Gemini 3.5 and later. */
 const VERBS: Verbs = {
   click: at('click'),
   double_click: at('double_click'),
@@ -53,7 +53,7 @@ const VERBS: Verbs = {
   press_key: verb({ key: oneKey }, ({ key }) => [{ action: 'key', keys: [key] }]),
   hotkey: verb({ keys }, (press) => [{ action: 'key', keys: keysByName(press.keys) }]),
   go_back: verb({}, () => [{ action: 'button', button: 'back' }]),
-  // A new screenshot comes with each turn.
+  // Each turn includes a new screenshot.
   take_screenshot: verb({}, () => [{ action: 'wait', seconds: 0 }]),
   open_web_browser: verb({}, () => [{ action: 'wait', seconds: 0 }]),
   mouse_down: NO_HOLDING,
@@ -67,7 +67,7 @@ const VERBS: Verbs = {
   list_apps: NO_APPS,
 };
 
-/** Those of Gemini 2.5 and 3. */
+/** Functions of Gemini 2.5 and 3. */
 const EARLIER: Verbs = {
   click_at: at('click'),
   hover_at: at('move'),
@@ -101,7 +101,7 @@ function documentScroll(direction: Direction, axes: Axes): Action {
   return { action: 'key', keys: [direction === 'down' ? 'page_down' : 'page_up'] };
 }
 
-/** A part of the screen in pixels along each axis. */
+/** A share of the screen in pixels along each axis. */
 function shareOf({ x: across, y: down }: Axes, share: number): { across: number; down: number } {
   return { across: share * across.pixels, down: share * down.pixels };
 }
@@ -110,7 +110,7 @@ function isSideways(direction: Direction): boolean {
   return direction === 'left' || direction === 'right';
 }
 
-/** Parts of a content, or steps of an interaction: calls of functions, text, and thoughts. */
+/** Parts of a content, or steps of an interaction: function calls, text, and thoughts. */
 function read(answer: string): Part[] {
   return readItems(jsonObjects(answer), {
     isThought,
@@ -120,7 +120,7 @@ function read(answer: string): Part[] {
   });
 }
 
-/** `{"thought": true, "text": …}` of a content, `{"type": "thought", …}` of an interaction. */
+/** `{"thought": true, "text": …}` in a content, `{"type": "thought", …}` in an interaction. */
 function isThought(part: ObjectNode): boolean {
   const mark = entryOf(part, 'thought')?.node;
   return (mark?.type === 'boolean' && mark.value) || textUnder(part, 'type') === 'thought';
@@ -192,7 +192,8 @@ const PARTS: DialectParts = {
 };
 
 /**
- * Gemini's computer use: `{"functionCall":{"name":"click","args":{"x":…,"y":…}}}`, in the functions of Gemini 3.5 and in those before
- * (`click_at` …). Source: github.com/google-gemini/computer-use-preview, agent.py; ai.google.dev/gemini-api/docs/computer-use.
+ * Gemini's computer use: `{"functionCall":{"name":"click","args":{"x":…,"y":…}}}`, with the functions of Gemini 3.5
+ * and the earlier ones (`click_at` …). Source: github.com/google-gemini/computer-use-preview, agent.py;
+ * ai.google.dev/gemini-api/docs/computer-use.
  */
 export const geminiComputer = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);

@@ -7,7 +7,7 @@ const sizes: ScreenSizes = {
   modelImage: { width: 1000, height: 1000 },
 };
 const LENGTH = 100_000;
-/** Of processor time for one answer; what grows with the square of its length takes several times as long. */
+/** CPU time limit of one answer; quadratic time would take several times as long. */
 const MOST_MS = 1_000;
 
 const PIECES = [
@@ -88,7 +88,7 @@ const PIECES = [
   ...["')", "') ", "')\n", "'))", "', ", 'page ', 'ctrl+'],
 ];
 
-/** What is said and done in the same format around a piece that is repeated. */
+/** Answers in one format around a piece that is repeated. */
 function answersWith(piece: string, click: string, type: string): string[] {
   const many = piece.repeat(Math.ceil(LENGTH / piece.length)).slice(0, LENGTH);
   const [before, after] = type.split('hello');

@@ -15,15 +15,15 @@ import { qwenMobileUse } from './qwen-mobile-use';
 import { text } from './text';
 import { uiTars, uiTars15 } from './ui-tars';
 
-/** A dialect that is made for a space of coordinates. */
+/** Creates an action format for a coordinate space. */
 export interface DialectFactory {
   description: string;
-  /** That of the models which it comes from. */
+  /** The space of the models from which it originates. */
   coordinates: CoordinateSpace;
   create: (space: CoordinateSpace) => Dialect;
 }
 
-/** Those with coordinates of a choice, by their names. */
+/** Action formats with a choice of coordinate space, by name. */
 export const dialectFactories: Readonly<Record<string, DialectFactory>> = {
   android_world: {
     description: 'AndroidWorld: {"action_type":"click","x":83,"y":41}',
@@ -97,7 +97,7 @@ export const dialectFactories: Readonly<Record<string, DialectFactory>> = {
   },
 };
 
-/** Every dialect by its name, as `model.action_format` chooses it, with the coordinates that it has by default. */
+/** All action formats by name, as `model.action_format` selects them, with their default coordinates. */
 export const dialects: Readonly<Record<string, Dialect>> = {
   json: jsonDialect,
   ...Object.fromEntries(

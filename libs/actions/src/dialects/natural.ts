@@ -111,7 +111,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   give_up: finished('the task cannot be done', false),
 };
 
-/** The sentences at the end of an answer, one in each line; what stands before is the model's reasoning. */
+/** The sentences at the end of an answer, one per line; preceding text is the model's reasoning. */
 function read(answer: string): Call[] {
   const calls: Call[] = [];
   let at = 0;
@@ -135,7 +135,7 @@ function read(answer: string): Call[] {
   );
 }
 
-/** The call that a line says, or null; `Action:`, a number or a dash may stand before. */
+/** The call of a line, or null; `Action:`, a number or a dash may precede it. */
 function callOf(answer: string, from: number, to: number): Call | null {
   const line = answer.slice(from, to);
   const start = from + /^\s*(?:action:\s*)?(?:[-*]\s+|\d+[.)]\s+)?/i.exec(line)![0].length;
@@ -239,5 +239,5 @@ const PARTS: DialectParts = {
   form: 'Answer with a sentence that says the action, one in each line.',
 };
 
-/** Sentences: `Click at (83, 41).`, one a line. */
+/** Sentences: `Click at (83, 41).`, one per line. */
 export const natural = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);

@@ -24,9 +24,9 @@ import type { Dialect } from '../dialect';
 import { keysByName, keysWithShift } from '../keys';
 import { MAX_KEYS } from '../schema';
 
-/** Pixels; MAX_SCROLL_AMOUNT notches and more come to as many. */
+/** Pixels; limited to MAX_SCROLL_AMOUNT notches. */
 const SCROLLED = number(-100_000, 100_000);
-/** Of a `wait`, which says no time. */
+/** Duration of a `wait`, which states none. */
 const WAIT_SECONDS = 1;
 
 const BUTTON = except(oneOf('left', 'right', 'wheel', 'back'), { forward: 'there is no way forward' });
@@ -50,7 +50,7 @@ const VERBS: Verbs = {
   keypress: verb({ keys }, (press) => [{ action: 'key', keys: keysByName(press.keys) }]),
   type: verb({ text }, (typed) => [{ action: 'type', text: typed.text }]),
   wait: verb({}, () => [{ action: 'wait', seconds: WAIT_SECONDS }]),
-  // A new screenshot comes with each turn.
+  // Each turn includes a new screenshot.
   screenshot: verb({ detail: anything }, () => [{ action: 'wait', seconds: 0 }]),
 };
 
@@ -156,7 +156,7 @@ function scrollOf(action: Extract<Action, { action: 'scroll' }>, pen: Pen): obje
   return { type: 'scroll', x: pen.x(at.x), y: pen.y(at.y), ...moved };
 }
 
-/** A double click and a click at the same place select as a triple click does. */
+/** A double click followed by a click at the same point selects like a triple click. */
 function merge(actions: Action[]): Action[] {
   const merged: Action[] = [];
   for (const action of actions) {
@@ -172,7 +172,7 @@ function merge(actions: Action[]): Action[] {
   return merged;
 }
 
-/** Actions in one call; a message is an item of its own. */
+/** Actions in one call; a message is a separate item. */
 function join(items: string[]): string {
   const isMessage = (item: string) => item.startsWith('{"type":"message"');
   const actions = items.filter((item) => !isMessage(item));
@@ -193,7 +193,8 @@ const PARTS: DialectParts = {
 };
 
 /**
- * OpenAI's computer tool: `{"type":"computer_call","actions":[{"type":"click",…}]}`, or an action alone. A message without any call ends the
- * episode. Source: developers.openai.com/api/docs/guides/tools-computer-use, and the types of the npm package `openai`.
+ * OpenAI's computer tool: `{"type":"computer_call","actions":[{"type":"click",…}]}`, or a plain action. A message
+ * without any call ends the episode. Source: developers.openai.com/api/docs/guides/tools-computer-use, and the types
+ * of the npm package `openai`.
  */
 export const openAiComputer = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);

@@ -13,7 +13,7 @@ it.each(OUTPUTS)('%s reads %j', (name, answer, actions) => {
   expect(dialects[name].parse(answer, sizes)).toEqual({ ok: true, actions });
 });
 
-/** What models answer that is nothing. */
+/** Invalid answers of models. */
 const MALFORMED: [dialect: string, answer: string, reason: ParseFailureReason, span: string][] = [
   ['openai_computer', 'Click on the button', 'no_action', 'Click on the button'],
   ['openai_computer', '{"type":"computer_call"}', 'missing_key', '{"type":"computer_call"}'],

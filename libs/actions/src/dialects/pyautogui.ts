@@ -61,7 +61,7 @@ const wheel = (forward: 'up' | 'right', back: 'down' | 'left'): Verb =>
     ['clicks', 'x', 'y'],
   );
 
-/** One key, or a list of keys that are pressed one after the other. */
+/** One key, or a list of keys to press in sequence. */
 const sequence: Param<string[]> = {
   optional: false,
   read(value) {
@@ -71,7 +71,7 @@ const sequence: Param<string[]> = {
   },
 };
 
-/** A text, or a list of keys and characters that are pressed one after the other. */
+/** A text, or a list of keys and characters to press in sequence. */
 const message: Param<Action[]> = {
   optional: false,
   read(value) {
@@ -95,7 +95,7 @@ const firstKeys: Param<{ keys: string[]; isList: boolean }> = {
   },
 };
 
-/** Its other keys by their names. */
+/** Its other keys by name. */
 const FURTHER_KEYS = Array.from({ length: MAX_KEYS - 1 }, (_, index) => `key${index + 2}`);
 const FURTHER = Object.fromEntries(FURTHER_KEYS.map((name) => [name, optional(oneKey)])) as Record<
   string,
@@ -115,7 +115,7 @@ const VERBS: Verbs = {
     ...POSITIONAL,
     'duration',
   ]),
-  // From where the pointer is: a moveTo before it says where.
+  // From the pointer position, which a preceding moveTo sets.
   'pyautogui.dragTo': verb(
     { ...XY, button: optional(oneOf('left', 'primary')), mouseDownUp: anything },
     (place) => [{ action: 'drag', from: HERE, to: [place.x, place.y] }],
@@ -162,7 +162,7 @@ const VERBS: Verbs = {
   'pyautogui.moveRel': { unsupported: 'places are absolute' },
 };
 
-/** Of OSWorld: the whole answer instead of code. */
+/** OSWorld's special codes: the whole answer instead of Python code. */
 const CODES: Readonly<Record<string, Action>> = {
   WAIT: { action: 'wait', seconds: 1 },
   DONE: { action: 'finish', success: true },
@@ -173,7 +173,7 @@ const STATEMENT = /^[ \t]*(?:import |from |#|pyautogui\.|time\.|(?:WAIT|DONE|FAI
 
 const FENCE = /```(?:python|py|code)?[ \t]*\r?\n?/y;
 
-/** Code in the first fence, else from the first line that is code; what stands before is the model's reasoning. */
+/** Code in the first fence, else from the first line of code on; preceding text is the model's reasoning. */
 function read(answer: string): Part[] {
   const fence = fenceOf(answer);
   const first = fence === null ? STATEMENT.exec(answer)?.index : fence.index + fence[0].length;
@@ -186,7 +186,9 @@ function read(answer: string): Part[] {
   return parts;
 }
 
-/** The first fence. One behind code in its line is part of a text, or closes a fence that was never opened. */
+/**
+ * The first fence. A fence after code on the same line is part of a text, or closes a fence that was never opened.
+ */
 function fenceOf(answer: string): RegExpExecArray | null {
   let at = answer.indexOf('```');
   while (at >= 0) {
@@ -270,7 +272,7 @@ function callsOf(action: Action, pen: Pen): string[] | undefined {
   }
 }
 
-/** What pyautogui calls a key. */
+/** pyautogui's name of a key. */
 function nameOf(key: string): string {
   const names: Record<string, string> = {
     page_up: 'pageup',
@@ -292,7 +294,7 @@ const PARTS: DialectParts = {
 };
 
 /**
- * Python code for `pyautogui`, as OSWorld's agents answer with; it is read, never run. Source: pyautogui.readthedocs.io,
- * github.com/xlang-ai/OSWorld, mm_agents/prompts.py.
+ * Python code for `pyautogui`, as OSWorld's agents answer; it is parsed, never executed. Source:
+ * pyautogui.readthedocs.io, github.com/xlang-ai/OSWorld, mm_agents/prompts.py.
  */
 export const pyautogui = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);

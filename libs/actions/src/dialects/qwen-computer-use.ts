@@ -29,7 +29,7 @@ const VERBS: Verbs = {
   key: verb({ keys }, (press) => [{ action: 'key', keys: press.keys }]),
   mouse_move: at('move'),
   left_click: at('click'),
-  // From where the pointer is: a mouse_move before it says where.
+  // From the pointer position, which a preceding mouse_move sets.
   left_click_drag: verb({ coordinate: place }, ({ coordinate }) => [
     { action: 'drag', from: HERE, to: coordinate },
   ]),
@@ -81,7 +81,7 @@ function argumentsOf(action: Action, pen: Pen): object[] | undefined {
   }
 }
 
-/** @throws Rejection for a drag from nowhere */
+/** @throws Rejection for a drag without a start */
 export function dragsFrom(what: string, actions: Action[]): Action[] {
   const merged = mergeDrags(actions);
   if (merged.some(isHere))

@@ -11,10 +11,10 @@ import { MAX_SECONDS } from '../schema';
 
 const TOOL = 'mobile_use';
 
-/** What Android's key events have for keys that are buttons here. */
+/** Android key events for keys that are buttons here. */
 const BUTTON_NAMES: readonly string[] = BUTTONS;
 
-/** A key event of Android by its name in small letters. */
+/** An Android key event by its lower-case name. */
 const androidKey: Param<Action> = {
   optional: false,
   read(value) {

@@ -8,14 +8,14 @@ import { MAX_KEYS } from '../schema';
 import type { ScreenSizes } from '../sizes';
 import { dialectFactories, dialects } from './index';
 
-/** No side is longer than any of the spaces can tell pixels apart. */
+/** No side exceeds the resolution of any coordinate space. */
 const sizes: ScreenSizes = {
   screenshot: { width: 720, height: 900 },
   modelImage: { width: 728, height: 924 },
 };
 const middle = { x: 360, y: 450 };
 
-/** What a dialect's words leave out of an action; undefined where it has no words at all. */
+/** The action as a format can express it; undefined if it cannot express it at all. */
 type Loss = (action: Action) => Action | undefined;
 
 const scrollsAtAPlace: Loss = (action) => (action.action === 'scroll' ? { ...middle, ...action } : action);
@@ -39,7 +39,7 @@ const scrollsBy =
     action.action === 'scroll' ? { ...action, amount } : action;
 const finishesSilently: Loss = (action) =>
   action.action === 'finish' ? { action: 'finish', success: action.success } : action;
-/** An empty text cannot be told from none. */
+/** An empty text is equivalent to none. */
 const noEmptyMessage: Loss = (action) =>
   action.action === 'finish' && action.message === ''
     ? { action: 'finish', success: action.success }
@@ -134,7 +134,7 @@ const LOSSES: Record<string, Loss[]> = {
 };
 LOSSES.ui_tars_1_5 = [...LOSSES.ui_tars, pressesShortly];
 
-/** What comes back of an action; undefined where it cannot be written. */
+/** The action after a round trip; undefined if it cannot be written. */
 function kept(name: string, action: Action): Action | undefined {
   return LOSSES[name].reduce<Action | undefined>((left, loss) => left && loss(left), action);
 }
@@ -168,7 +168,7 @@ describe('what is printed is read as it was', () => {
 
   it.each(Object.keys(dialectFactories))('by %s, several in an answer', (name) => {
     const dialect = dialects[name];
-    // What ends the episode is last.
+    // The action that ends the episode is last.
     const before = anyAction(sizes.screenshot).filter(
       (each) => each.action !== 'finish' && kept(name, each) !== undefined,
     );
@@ -197,7 +197,7 @@ describe('a grammar', () => {
         if (!read.ok) throw new Error(`${answer}: ${read.correction}`);
         expect(dialect.parse(dialect.format(read.actions, sizes), sizes)).toEqual(read);
       }),
-      // To make an answer of a grammar takes a tenth of a second; each sitting makes others.
+      // Generating an answer from a grammar takes a tenth of a second; each run generates others.
       { numRuns: 8 },
     );
   });

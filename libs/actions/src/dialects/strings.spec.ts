@@ -8,7 +8,7 @@ const sizes: ScreenSizes = {
 const parse = (name: string, answer: string) => dialects[name].parse(answer, sizes);
 const typed = (text: string) => ({ ok: true, actions: [{ action: 'type', text }] });
 
-/** Literals of Python, which all formats of functions read alike. */
+/** Python literals, which all function formats parse alike. */
 const LITERALS: [literal: string, text: string][] = [
   [`'a'`, 'a'],
   [`"it's"`, "it's"],
@@ -110,7 +110,7 @@ it.each([
   expect(parse('pyautogui', answer)).toMatchObject({ ok: false });
 });
 
-/** Texts whose quotes are not escaped. */
+/** Texts with unescaped quotes. */
 const UNESCAPED = [
   `print('hi')`,
   `don't`,

@@ -9,7 +9,7 @@ import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 
 const NAMES = Object.keys(PLAIN_VERBS).join('|');
-/** Reasoning may hold words that are names of functions, but not as calls. */
+/** Reasoning may contain words that are names of functions, but not as calls. */
 const FIRST = new RegExp(String.raw`(?<![\w.])(?:${NAMES})\s*\(`);
 
 const FREE_TEXTS = freeTexts({ type: ['0', 'text'], finish: ['1', 'message'] }, Object.keys(PLAIN_VERBS));
@@ -44,5 +44,5 @@ function argument(value: unknown): string {
   return typeof value === 'string' ? pythonString(value) : JSON.stringify(value);
 }
 
-/** Actions as functions: `left_click(83,41)`, one a line. */
+/** Actions as functions: `left_click(83,41)`, one per line. */
 export const text = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);

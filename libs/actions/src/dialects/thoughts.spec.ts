@@ -10,7 +10,7 @@ const sizes: ScreenSizes = {
 const clickAt = (x: number, y: number): Action => ({ action: 'click', x, y });
 const CLICK = clickAt(5, 6);
 
-/** Things that thoughts say and that a reader of actions may fall for. */
+/** Texts in thoughts that could be mistaken for actions. */
 const MUSINGS = [
   'either {a} or [b]',
   'a "quote, a (bracket and a ```fence',
@@ -26,7 +26,7 @@ describe.each(Object.entries(dialects))('%s', (name, dialect) => {
   const write = (action: Action) => dialect.format([action], sizes);
   const parse = (answer: string) => dialect.parse(answer, sizes);
   const [draft, answer] = [write(clickAt(1, 1)), write(CLICK)];
-  /** A text that every dialect has words for, as it is read again. */
+  /** A text that every format can express, in the form in which it is parsed back. */
   const typing = (text: string): Action => ({
     action: 'type',
     text: name === 'android_world' ? `${text}\n` : text,

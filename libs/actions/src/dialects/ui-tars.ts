@@ -12,13 +12,13 @@ import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 import { MAX_SECONDS } from '../schema';
 
-/** As the original's client carries out what says no quantity. */
+/** Defaults of the original's client for unspecified quantities. */
 const [NOTCHES, WAIT_SECONDS] = [5, 5];
 
 /** `<point>x y</point>`, `<|box_start|>(x,y)<|box_end|>`, `(x,y)`, `[x1, y1, x2, y2]` (its centre). */
 const PLACE =
   /^\s*(?:<point>|<bbox>|<\|box_start\|>)?\s*[([]?\s*([\d.,\s]+?)\s*[)\]]?\s*(?:<\/point>|<\/bbox>|<\|box_end\|>)?\s*$/;
-/** Characters; its pattern takes time that grows faster than its length. */
+/** Maximum length in characters, because the pattern takes superlinear time. */
 const MOST_OF_PLACE = 100;
 const NUMBER = /^\d+(?:\.\d+)?$/;
 
@@ -41,7 +41,7 @@ const box: Param<Point> = {
   },
 };
 
-/** Seconds, as a number or as a text of one; an empty text says nothing. */
+/** Seconds, as a number or numeric text; an empty text counts as not given. */
 const seconds: Param<number | undefined> = {
   optional: true,
   read(value) {
@@ -96,7 +96,7 @@ const VERBS: Verbs = {
     ({ start_box: from, end_box: to, direction }, { x, y }, call) => {
       if (from !== undefined && to !== undefined) return [{ action: 'drag', from, to }];
       if (to === undefined && direction !== undefined) {
-        // Without a place in the middle, as it is written.
+        // Without a position, at the centre, which is written out.
         const at = from ?? [Math.floor(x.pixels / 2), Math.floor(y.pixels / 2)];
         return [scroll(direction, NOTCHES, { x: at[0], y: at[1] })];
       }
@@ -117,7 +117,7 @@ const VERBS: Verbs = {
   open_app: NO_APPS,
 };
 
-/** Both versions are read, whichever is written. */
+/** Both versions are accepted in both formats. */
 const SAME: ReadonlyMap<string, string> = new Map([
   ['point', 'start_box'],
   ['start_point', 'start_box'],
@@ -125,10 +125,10 @@ const SAME: ReadonlyMap<string, string> = new Map([
   ['hotkey', 'key'],
 ]);
 
-/** Models forget to escape the quotes in these, for all that their prompt says. */
+/** Models sometimes do not escape the quotes in these, contrary to their prompt. */
 const FREE_TEXTS = freeTexts({ type: ['0', 'content'], finished: ['0', 'content'] }, Object.keys(VERBS));
 
-/** The calls behind the last `Action:`; what stands before is the model's thought. */
+/** The calls after the last `Action:`; preceding text is the model's thought. */
 function read(answer: string): Call[] {
   const marks = [...answer.matchAll(/(?:^|\n)[ \t]*Action:/g)];
   const mark = marks.at(-1);
@@ -158,13 +158,13 @@ function read(answer: string): Call[] {
 }
 
 interface Version {
-  /** Names of the arguments for places. */
+  /** Names of the arguments for points. */
   start: string;
   end: string;
-  /** The only place of an action. */
+  /** The only point of an action. */
   only: string;
   place: (point: [number, number]) => string;
-  /** Whether `long_press` has a time. */
+  /** Whether `long_press` has a duration. */
   isTimed: boolean;
 }
 

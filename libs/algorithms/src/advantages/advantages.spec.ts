@@ -7,7 +7,7 @@ import { rejectionSampling, RejectionSamplingOptions } from './rejection-samplin
 import { rloo } from './rloo';
 import { standardDeviation } from './statistics';
 
-/** Episodes with these returns and two turns of two tokens and one. */
+/** Episodes with these returns and two turns, of two tokens and one. */
 function group(...rewards_G: number[]): EpisodeGroup {
   const turn = (tokens: number) => ({
     reward: 0,
@@ -33,7 +33,7 @@ function group(...rewards_G: number[]): EpisodeGroup {
   };
 }
 
-/** The number of each episode, which all its tokens must have. */
+/** The number of each episode, which all its tokens must share. */
 function perEpisode(estimator: AdvantageEstimator, ...rewards_G: number[]): (number | null)[] {
   const { advantages } = estimator.estimate([group(...rewards_G)]);
   return advantages[0].map((turns) => {
@@ -117,7 +117,8 @@ describe('groups that are worth a place in the batch', () => {
     const shorter = { ...second, turns: [{ ...second.turns[0], reward: 1 }] };
     expect(estimator.hasLearningSignal?.({ ...same, episodes: [first, shorter] })).toBe(true);
     const { advantages, metrics } = estimator.estimate([{ ...same, episodes: [first, shorter] }]);
-    // Of the two turns from screen 0 the one that ended at once has more to come: 1 against 0.95.
+    // Of the two turns from screen 0, the one that ended immediately has the higher discounted return: 1 against
+    // 0.95.
     expect(advantages[0].map((turns) => Math.sign(turns![0][0]))).toEqual([-1, 1]);
     expect(metrics?.compared_turns).toBeCloseTo(2 / 3, 12);
   });

@@ -2,7 +2,7 @@ import type { AdvantageComponent } from '@ui-rl/plugin-kit';
 import { perEpisode } from './per-episode';
 import { differ, mean } from './statistics';
 
-/** R − mean within the group, "Understanding R1-Zero-like Training"; exactly 0 where all returns are equal. */
+/** R − mean within the group, "Understanding R1-Zero-like Training"; exactly 0 if all returns are equal. */
 export const drGrpo: AdvantageComponent = {
   kind: 'advantage',
   name: 'dr_grpo',

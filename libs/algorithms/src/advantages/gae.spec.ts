@@ -10,7 +10,7 @@ describe('gae', () => {
   it('passes from the last token of a turn to the first one of the next; rewards belong to the last token of their turn', () => {
     const turns = [turnOf(0.5, [1, 2]), turnOf(0, []), turnOf(1, [3])];
     const { advantages, returns } = estimator(0.5, 0.5).estimate([groupOf(turns)]);
-    // Errors from behind: 1 − 3 = −2; 0.5 + 0.5·3 − 2 = 0; 0.5·2 − 1 = 0.
+    // TD errors from the end: 1 − 3 = −2; 0.5 + 0.5·3 − 2 = 0; 0.5·2 − 1 = 0.
     expect(advantages[0][0]!.map((each) => [...each])).toEqual([[-0.125, -0.5], [], [-2]]);
     expect(returns![0][0]!.map((each) => [...each])).toEqual([[0.875, 1.5], [], [1]]);
   });
@@ -41,7 +41,7 @@ describe('where the policy decides when to stop', () => {
   const expectTrue = (found: number[]): void =>
     found.forEach((value, at) => expect(value).toBeCloseTo(policy.gradient[at], 6));
 
-  /** The trap: each turn's return is compared with those of the episodes that came as far. */
+  /** A biased baseline: compares each turn's return with those of the episodes that reached that turn. */
   const perTurnBaseline: AdvantageEstimator['estimate'] = (groups) => ({
     advantages: groups.map(({ episodes }) =>
       episodes.map(({ turns, reward }) =>

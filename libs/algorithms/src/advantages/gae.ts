@@ -18,10 +18,10 @@ export class GaeOptions {
 }
 
 /**
- * Generalized advantage estimation, Schulman et al. 2016, eq. 16: A_t = Σ (γλ)^k δ_{t+k} with δ_t = r_t + γV_{t+1} − V_t, over the sampled
- * tokens of an episode one after the other. A turn's reward belongs to its last token; the token after that is the first one of the next
- * turn, whatever the environment wrote between them. After the last token nothing is to come, also where an episode was cut off: its
- * limit of turns is part of the task. Returns are A_t + V_t.
+ * Generalized advantage estimation, Schulman et al. 2016, eq. 16: A_t = Σ (γλ)^k δ_{t+k} with δ_t = r_t + γV_{t+1} −
+ * V_t, over the consecutive sampled tokens of an episode. A turn's reward belongs to its last token; the next token
+ * is the first one of the next turn, whatever the environment wrote in between. The value after the last token is 0,
+ * even if the episode was truncated: the turn limit is part of the task. Returns are A_t + V_t.
  */
 export const gae: AdvantageComponent<GaeOptions> = {
   kind: 'advantage',
@@ -33,7 +33,7 @@ export const gae: AdvantageComponent<GaeOptions> = {
   algorithm: 'ppo',
   defaultLoss: 'ppo',
   minGroupSize: 1,
-  // Episodes are compared with the critic, and that learns from all.
+  // Episodes are compared with the critic, which learns from all of them.
   learnsFromEveryGroup: true,
   create: (options) => ({
     estimate: (groups) => {
@@ -68,7 +68,7 @@ function estimateEpisode({ rolloutId, turns }: EpisodeExperience, options: GaeOp
       advantages[turn].length,
       `turn ${turn} of ${rolloutId}`,
     );
-    // What a turn without tokens earned was earned by the token before it.
+    // The reward of a turn without tokens goes to the previous token.
     reward += turns[turn].reward;
     for (let token = values.length - 1; token >= 0; token -= 1) {
       const error = reward + gamma * nextValue - values[token];

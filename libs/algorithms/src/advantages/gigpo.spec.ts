@@ -2,7 +2,7 @@ import type { AdvantageEstimator } from '@ui-rl/plugin-kit';
 import { StoppingPolicy } from '../../test/stopping';
 import { gigpo, GigpoOptions } from './gigpo';
 
-/** Without a discount and a scale, so that what is left is the comparison alone. */
+/** Without discount and scaling, to isolate the comparison. */
 function estimatorWith(step_weight: number): AdvantageEstimator {
   const options = { step_weight, gamma: 1, divide_by_std: false };
   return gigpo.create(Object.assign(new GigpoOptions(), options), {});
@@ -18,7 +18,7 @@ describe('gigpo, where the policy decides when to stop', () => {
     gradient.map((value, at) => value / policy.gradient[at]);
 
   it('learns the less of a later turn, the fewer others of its group come there', () => {
-    // Whole episodes of two give half of the gradient everywhere; so do first turns, which all share.
+    // Groups of two whole episodes give half of the gradient everywhere; so do first turns, which all episodes share.
     const [first, second] = sharesOf(gradientOf(policy, 1));
     expect(first).toBeCloseTo(1 / 2 + 1 / 2, 6);
     expect(second).toBeCloseTo(1 / 2 + 0.3 / 2, 6);

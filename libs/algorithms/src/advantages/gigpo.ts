@@ -24,11 +24,11 @@ export class GigpoOptions {
 }
 
 /**
- * Group-in-group policy optimization, Feng et al. 2025 (arXiv:2505.10978), eq. 3 to 8: the episode's return among those of its group, plus
- * step_weight times the discounted return from a turn on among those of all turns of the group that saw the same screenshot, pixel by
- * pixel. A turn whose screenshot nobody else saw has nothing to be compared with: 0. So screens that few episodes of a group come to count
- * less than others, and where the policy decides itself how far it goes, what it is taught leans towards stopping early; comparing whole
- * episodes alone (step_weight 0) or with a critic does not.
+ * Group-in-group policy optimization, Feng et al. 2025 (arXiv:2505.10978), eq. 3 to 8: the episode's return relative
+ * to its group, plus step_weight times the discounted return from a turn on relative to all turns of the group with
+ * the same screenshot, pixel by pixel. A turn with a unique screenshot has no comparison: 0. Screens that few
+ * episodes of a group reach therefore have less weight. If the policy itself decides how far it proceeds, this biases
+ * it towards stopping early; comparing whole episodes only (step_weight 0) or with a critic does not.
  */
 export const gigpo: AdvantageComponent<GigpoOptions> = {
   kind: 'advantage',
@@ -54,7 +54,7 @@ export const gigpo: AdvantageComponent<GigpoOptions> = {
           metrics: { compared_turns: mean(groups.map(sharedScreens)) },
         };
       },
-      // Where all succeed, some did so in fewer turns.
+      // Even if all succeed, some did so in fewer turns.
       hasLearningSignal: (group) => numbersOf(group).some((turns) => turns.some((number) => number !== 0)),
     };
   },
@@ -80,7 +80,7 @@ function advantagesOf(group: EpisodeGroup, { step_weight, gamma, divide_by_std }
   return advantages;
 }
 
-/** Each less the mean of all; exactly 0 where all are equal. */
+/** Values minus their mean; exactly 0 if all are equal. */
 function compared(values: readonly number[], divideByStd: boolean): number[] {
   if (!differ(values)) return values.map(() => 0);
   const centre = mean(values);
@@ -88,7 +88,7 @@ function compared(values: readonly number[], divideByStd: boolean): number[] {
   return values.map((value) => (value - centre) * scale);
 }
 
-/** sha256 of a screenshot → [episode, turn] of the turns that saw it. */
+/** sha256 of a screenshot → [episode, turn] of the turns with it. */
 function placesByScreen({ episodes }: EpisodeGroup): Map<string, [number, number][]> {
   const places = new Map<string, [number, number][]>();
   episodes.forEach(({ turns }, e) =>
@@ -101,7 +101,7 @@ function placesByScreen({ episodes }: EpisodeGroup): Map<string, [number, number
   return places;
 }
 
-/** Share of turns whose screenshot another turn of the group saw, too. */
+/** Share of turns whose screenshot occurs in another turn of the group. */
 function sharedScreens(group: EpisodeGroup): number {
   return mean(
     [...placesByScreen(group).values()].flatMap((places) => places.map(() => (places.length > 1 ? 1 : 0))),

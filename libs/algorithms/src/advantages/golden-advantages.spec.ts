@@ -16,7 +16,7 @@ interface Golden {
   cases: { choice: ComponentChoice; advantages: (number[][] | null)[][] }[];
 }
 
-/** Written by test/golden/make_algorithms.py, with PyTorch. */
+/** Golden values from PyTorch: test/golden/make_algorithms.py. */
 const golden = JSON.parse(
   readFileSync(join(__dirname, '../../../../test/golden/algorithms/advantages.json'), 'utf8'),
 ) as Golden;

@@ -4,7 +4,7 @@ import { differ, mean, standardDeviation } from './statistics';
 
 const STD_EPSILON = 1e-6;
 
-/** (R − mean) / (std + 1e-6) within the group, DeepSeekMath eq. 3; exactly 0 where all returns are equal. */
+/** (R − mean) / (std + 1e-6) within the group, DeepSeekMath eq. 3; exactly 0 if all returns are equal. */
 export const grpo: AdvantageComponent = {
   kind: 'advantage',
   name: 'grpo',

@@ -1,10 +1,10 @@
 import type { AdvantageEstimator, EpisodeExperience, EpisodeGroup } from '@ui-rl/plugin-kit';
 import { AlgorithmError } from '../errors';
 
-/** One number per episode of a group, or null: not trained on. Gets the returns of the group. */
+/** One number per episode of a group, or null to exclude it from training. Receives the returns of the group. */
 export type EpisodeWeigher = (rewards_G: readonly number[]) => readonly (number | null)[];
 
-/** An estimator that looks at returns within groups only, and gives all tokens of an episode the same number. */
+/** An estimator that only uses returns within groups, and gives all tokens of an episode the same number. */
 export function perEpisode(weigh: EpisodeWeigher): AdvantageEstimator {
   return {
     estimate: (groups) => ({
@@ -13,7 +13,7 @@ export function perEpisode(weigh: EpisodeWeigher): AdvantageEstimator {
   };
 }
 
-/** Returns of a group, in the order of its episodes. Throws an `AlgorithmError` that names the episode without one. */
+/** Returns of a group, in the order of its episodes. Throws an `AlgorithmError` that names an episode without one. */
 export function rewardsOf(group: EpisodeGroup): number[] {
   return group.episodes.map(({ rolloutId, reward }) => {
     if (Number.isFinite(reward)) return reward;
@@ -21,7 +21,7 @@ export function rewardsOf(group: EpisodeGroup): number[] {
   });
 }
 
-/** Gives all tokens of an episode its number. */
+/** Assigns each episode's number to all of its tokens. */
 export function forEpisodes(
   group: EpisodeGroup,
   numbers_G: readonly (number | null)[],

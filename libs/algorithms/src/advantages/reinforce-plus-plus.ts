@@ -22,9 +22,10 @@ export class ReinforcePlusPlusOptions {
 }
 
 /**
- * REINFORCE++, Hu et al. 2025 (arXiv:2501.03262), eq. 7 to 9: the reward of a token is that of its turn, where it is the last one, less
- * kl_in_reward · (log π_sample − log π_base); its return is what is still to come in the episode; advantages are those returns, less the
- * mean and divided by the spread of all tokens of the batch. 0 where all returns are equal.
+ * REINFORCE++, Hu et al. 2025 (arXiv:2501.03262), eq. 7 to 9: the reward of a token is that of its turn, if it is the
+ * last token, minus kl_in_reward · (log π_sample − log π_base); its return is the discounted sum of future rewards in
+ * the episode; advantages are those returns, normalized by mean and standard deviation over all tokens of the batch.
+ * 0 if all returns are equal.
  */
 export const reinforcePlusPlus: AdvantageComponent<ReinforcePlusPlusOptions> = {
   kind: 'advantage',
@@ -34,7 +35,7 @@ export const reinforcePlusPlus: AdvantageComponent<ReinforcePlusPlusOptions> = {
   options: ReinforcePlusPlusOptions,
   inputs: ['reference_logprobs'],
   minGroupSize: 1,
-  // Groups are compared with the whole batch, so that one whose rewards are all equal has its part in it.
+  // Groups are compared with the whole batch, so a group with equal rewards contributes, too.
   learnsFromEveryGroup: true,
   create: (options) => ({
     estimate: (groups) => {
@@ -55,7 +56,7 @@ export const reinforcePlusPlus: AdvantageComponent<ReinforcePlusPlusOptions> = {
   }),
 };
 
-/** [episode][token]: what is still to come. */
+/** [episode][token]: discounted future rewards. */
 function returnsOf(group: EpisodeGroup, options: ReinforcePlusPlusOptions): number[][] {
   const { gamma, group_baseline } = options;
   const rewards_G = rewardsOf(group);
@@ -67,7 +68,10 @@ function returnsOf(group: EpisodeGroup, options: ReinforcePlusPlusOptions): numb
   });
 }
 
-/** One number per token of the episode, turn after turn; what a turn without tokens earned goes to the token before it. */
+/**
+ * One number per token of the episode, turn after turn; the reward of a turn without tokens goes to the previous
+ * token.
+ */
 function tokenRewards({ turns }: EpisodeExperience, { kl_in_reward }: ReinforcePlusPlusOptions): number[] {
   const rewards: number[] = [];
   let before = 0;

@@ -19,7 +19,7 @@ function group(task: string, rewards: readonly number[], batch = 0, isReplayed =
 
 function sampling(options: Partial<RejectionSamplingOptions>): {
   train: (...groups: EpisodeGroup[]) => { weights: (number | null)[][]; kept: string[]; metrics: object };
-  /** Groups that are played for the next batch and not trained. */
+  /** Groups that are played for the next batch but not trained on. */
   untrained: EpisodeGroup[];
 } {
   const estimator = rejectionSampling.create(Object.assign(new RejectionSamplingOptions(), options), {});
@@ -32,7 +32,7 @@ function sampling(options: Partial<RejectionSamplingOptions>): {
     train(...fresh) {
       const replayed = kept.map((id): EpisodeGroup => ({ ...known.get(id)!, isReplayed: true }));
       const groups = [...fresh, ...replayed];
-      // As it comes back from a checkpoint.
+      // As loaded from a checkpoint.
       const stored = memory === undefined ? undefined : (JSON.parse(JSON.stringify(memory)) as unknown);
       const estimate = estimator.estimate(groups, stored, untrained.splice(0));
       for (const { task, episodes } of groups) {
@@ -66,7 +66,7 @@ describe('weights by success rate', () => {
       chosen: 5,
       weight_mean: expect.closeTo((4 / 6 + 4 / 6) / 5) as number,
     });
-    // What was measured before counts nine tenths.
+    // Earlier measurements have a weight of nine tenths.
     const second = train(group('hard', [1, 1, 1, 1], 1));
     expect(second.weights[0]).toEqual(Array(4).fill(Math.fround((0.9 * 3 + 1) / (0.9 * 4 + 4 + 2))));
   });
@@ -86,7 +86,7 @@ describe('groups that others take the place of', () => {
     expect(weights[0]).toEqual(Array(2).fill(Math.fround((18 + 1) / (20 + 2))));
     expect(weights[1]).toEqual(Array(2).fill(Math.fround((2 + 1) / (20 + 2))));
     expect(metrics).toMatchObject({ chosen: 20 });
-    // Remembered, too.
+    // Also from memory.
     expect(train(group('hard', [1, 1], 1)).weights).toEqual([
       Array(2).fill(Math.fround((0.9 * 18 + 1) / (0.9 * 20 + 2 + 2))),
     ]);
@@ -96,7 +96,7 @@ describe('groups that others take the place of', () => {
     const { train, untrained } = sampling({ buffer_size: 4, buffer_episodes: 1 });
     train(group('easy', [1, 1]), group('hard', [1, 1]));
     untrained.push(...failed('hard', 3));
-    // Of four that were never replayed: not the oldest, but the oldest of the task that fails more.
+    // Of four that were never replayed: not the oldest, but the oldest of the task that fails more often.
     expect(train(group('other', [1, 1], 1)).weights).toEqual([[1, 1], [null], [null], [1], [null]]);
   });
 });
@@ -110,9 +110,9 @@ describe('the buffer of successes', () => {
     const second = train(group('b', [1, 1], 1));
     expect(second.weights).toEqual([[1, 1], [1]]);
     expect(second.metrics).toEqual({ chosen: 2, replayed: 1, buffered: 3 });
-    // The two of b were not replayed yet.
+    // The two of b have not been replayed yet.
     expect(train(group('c', [0, 0], 2)).weights).toEqual([[null, null], [null], [1], [1]]);
-    // Now all were once: the one that is the oldest of the task that fails most, and the next.
+    // All have been replayed once: the oldest of the task that fails most, and the next.
     const fourth = train(group('c', [0, 0], 3));
     expect(fourth.weights).toEqual([[null, null], [1], [1], [null]]);
     expect(fourth.metrics).toEqual({ chosen: 0, replayed: 2, buffered: 3 });

@@ -30,7 +30,7 @@ export class RejectionSamplingOptions {
   buffer_episodes = 8;
 }
 
-/** Chooses the episodes whose return is high enough; their sampled tokens are imitated. */
+/** Selects the episodes with a sufficient return for imitation. */
 export const rejectionSampling: AdvantageComponent<RejectionSamplingOptions> = {
   kind: 'advantage',
   name: 'rejection_sampling',
@@ -48,7 +48,7 @@ export const rejectionSampling: AdvantageComponent<RejectionSamplingOptions> = {
   }),
 };
 
-/** Which episodes of a group are good enough. */
+/** The episodes of a group with a sufficient return. */
 function select(
   group: EpisodeGroup,
   { reward_threshold, best_of_group }: RejectionSamplingOptions,
@@ -58,7 +58,7 @@ function select(
   return rewards_G.map((reward) => reward > reward_threshold && (!best_of_group || reward === best));
 }
 
-/** What is chosen of one batch, with what is remembered of those before. */
+/** The selection from one batch, including remembered episodes. */
 class Selection {
   private readonly rates: SuccessRates;
   private readonly buffer: SuccessBuffer;
@@ -71,7 +71,9 @@ class Selection {
     this.buffer = new SuccessBuffer(options.buffer_size, memory?.kept);
   }
 
-  /** @param untrained played for the batch, too: what failed altogether counts in how often its task succeeds */
+  /**
+   * @param untrained also played for the batch: groups that failed completely count in the success rate of their task
+   */
   of(groups: readonly EpisodeGroup[], untrained: readonly EpisodeGroup[] = []): AdvantageEstimate {
     const fresh = groups.filter(({ isReplayed }) => isReplayed !== true);
     this.rates.add(this.measure([...fresh, ...untrained]));

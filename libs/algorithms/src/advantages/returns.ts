@@ -1,4 +1,4 @@
-/** What is still to come at each place: r_t + γ r_{t+1} + γ² r_{t+2} … */
+/** Discounted future rewards at each position: r_t + γ r_{t+1} + γ² r_{t+2} … */
 export function discountedReturns(rewards_T: readonly number[], gamma: number): number[] {
   const returns = new Array<number>(rewards_T.length);
   let after = 0;

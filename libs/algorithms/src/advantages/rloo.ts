@@ -3,8 +3,8 @@ import { perEpisode } from './per-episode';
 import { differ, mean } from './statistics';
 
 /**
- * R − mean of the other episodes of the group, Ahmadian et al. 2024 (arXiv:2402.14740), eq. 8: a baseline that does not depend on the
- * episode itself. It is `dr_grpo` times n / (n − 1), n the episodes of the group; 0 for one that is alone.
+ * R − mean of the other episodes of the group, Ahmadian et al. 2024 (arXiv:2402.14740), eq. 8: a baseline that does
+ * not depend on the episode itself. It is `dr_grpo` times n / (n − 1) for groups of n episodes; 0 for a single one.
  */
 export const rloo: AdvantageComponent = {
   kind: 'advantage',

@@ -1,4 +1,4 @@
-/** Returns closer than this are the same. */
+/** Returns closer than this count as equal. */
 const EQUAL = 1e-9;
 
 export function mean(values: readonly number[]): number {
@@ -7,7 +7,7 @@ export function mean(values: readonly number[]): number {
   return values.length === 0 ? 0 : sum / values.length;
 }
 
-/** Sample standard deviation (n − 1), 0 for fewer than two values: what `torch.std` computes in verl and TRL. */
+/** Sample standard deviation (n − 1), 0 for fewer than two values: the same as `torch.std` in verl and TRL. */
 export function standardDeviation(values: readonly number[]): number {
   if (values.length < 2) return 0;
   const centre = mean(values);

@@ -1,18 +1,18 @@
 import type { EpisodeGroup } from '@ui-rl/plugin-kit';
 
-/** By how much what was measured before counts less with each batch that has the task. */
+/** Decay of earlier measurements with each batch that contains the task. */
 const DECAY = 0.9;
 
-/** Of a task: successes and episodes, those of earlier batches counting less. */
+/** Successes and episodes of a task, with decayed weights for earlier batches. */
 interface Count {
   successes: number;
   episodes: number;
 }
 
-/** What is remembered from batch to batch, as JSON. */
+/** The state between batches, as JSON. */
 export interface StoredMemory {
   tasks: [name: string, successes: number, episodes: number][];
-  /** Rollout ids of kept episodes, oldest first, and in how many batches each was trained again. */
+  /** Rollout ids of kept episodes, oldest first, and the number of batches in which each was replayed. */
   kept: [rolloutId: string, task: string, replays: number][];
 }
 
@@ -20,7 +20,7 @@ export function nameOf({ task: { id, description } }: EpisodeGroup): string {
   return id ?? description;
 }
 
-/** How often tasks succeed, as measured so far. */
+/** Measured success rates of tasks. */
 export class SuccessRates {
   private readonly counts: Map<string, Count>;
 
@@ -28,7 +28,7 @@ export class SuccessRates {
     this.counts = new Map(stored.map(([name, successes, episodes]) => [name, { successes, episodes }]));
   }
 
-  /** Adds what was measured of a batch, in all groups that were played for it. */
+  /** Adds the measurements of a batch, over all groups that were played for it. */
   add(measured: ReadonlyMap<string, Count>): void {
     for (const [name, { successes, episodes }] of measured) {
       const before = this.counts.get(name) ?? { successes: 0, episodes: 0 };
@@ -39,7 +39,7 @@ export class SuccessRates {
     }
   }
 
-  /** The share of a task's episodes that fail, never quite 0 or 1: (failures + 1) / (episodes + 2). */
+  /** The failure rate of a task, never exactly 0 or 1: (failures + 1) / (episodes + 2). */
   failureRate(name: string): number {
     const { successes, episodes } = this.counts.get(name) ?? { successes: 0, episodes: 0 };
     return (episodes - successes + 1) / (episodes + 2);
@@ -56,11 +56,11 @@ interface Kept {
   replays: number;
 }
 
-/** Successes that are kept for later batches: so many at most, and those of rare tasks longest. */
+/** Successes kept for later batches: limited in number, with those of rare tasks kept longest. */
 export class SuccessBuffer {
   private kept: Kept[];
 
-  /** @param size episodes at most */
+  /** @param size maximum number of episodes */
   constructor(
     private readonly size: number,
     stored: StoredMemory['kept'] = [],
@@ -72,14 +72,15 @@ export class SuccessBuffer {
     return this.kept.map(({ rolloutId }) => rolloutId);
   }
 
-  /** Keeps further successes. Of the task that has the most the oldest goes where there are too many. */
+  /** Adds successes. If there are too many, drops the oldest of the task that has the most. */
   add(successes: readonly { rolloutId: string; task: string }[]): void {
     this.kept.push(...successes.map((success) => ({ ...success, replays: 0 })));
     while (this.kept.length > this.size) this.kept.splice(this.leastWanted(), 1);
   }
 
   /**
-   * Chooses so many to be trained again: those that were least often, of them those of the tasks that fail most, of them the oldest.
+   * Selects episodes to train on again: the least replayed ones first, then those of the tasks that fail most, then
+   * the oldest.
    * @returns their rollout ids
    */
   replay(count: number, rates: SuccessRates): Set<string> {

@@ -13,8 +13,9 @@ export class MisOptions extends RatioOptions {
 }
 
 /**
- * Masked importance sampling: a token weighs π_prox / π_sample where that is within [low, high], and takes no part elsewhere ("IcePop",
- * Ling Team 2025; for sequences Liu et al. 2025, "When Speed Kills Stability"). By turns or episodes, whole ones are left out.
+ * Masked importance sampling: a token has the weight π_prox / π_sample if that is within [low, high], and is excluded
+ * otherwise ("IcePop", Ling Team 2025; for sequences Liu et al. 2025, "When Speed Kills Stability"). By turns or
+ * episodes, whole ones are excluded.
  */
 export const mis: CorrectionComponent<MisOptions> = {
   kind: 'correction',

@@ -1,6 +1,6 @@
 import type { CorrectionComponent } from '@ui-rl/plugin-kit';
 
-/** Ratios compare with the policy that sampled; nothing is recomputed. */
+/** Ratios refer to the policy that sampled; nothing is recomputed. */
 export const none: CorrectionComponent = {
   kind: 'correction',
   name: 'none',

@@ -3,7 +3,7 @@ import { Doc, type CorrectionInput } from '@ui-rl/plugin-kit';
 
 const LEVELS = ['token', 'turn', 'turn-mean', 'episode', 'episode-mean'] as const;
 
-/** What a probability ratio of trainer and sampler is of. */
+/** Options for the unit of the probability ratio between trainer and sampler. */
 export class RatioOptions {
   @Doc(
     'what a ratio is of: a token; all tokens of a turn or an episode together, as the product of theirs or (-mean) as the geometric mean',
@@ -12,7 +12,7 @@ export class RatioOptions {
   importance_ratio_of: (typeof LEVELS)[number] = 'token';
 }
 
-/** π_prox / π_sample for the tokens of each turn; tokens that are judged together have the same. */
+/** π_prox / π_sample for the tokens of each turn; tokens of the same unit share a ratio. */
 export function importanceRatios(
   turns: readonly CorrectionInput[],
   { importance_ratio_of: level }: RatioOptions,

@@ -8,8 +8,9 @@ export class TisOptions extends RatioOptions {
 }
 
 /**
- * Truncated importance sampling: a token weighs min(π_prox / π_sample, C), Yao et al. 2025, "Your Efficient RL Framework Secretly
- * Brings You Off-Policy RL Training"; with the ratio of its turn or its episode instead of its own where asked.
+ * Truncated importance sampling: a token has the weight min(π_prox / π_sample, C), Yao et al. 2025, "Your Efficient
+ * RL Framework Secretly Brings You Off-Policy RL Training"; optionally with the ratio of its turn or its episode
+ * instead of its own.
  */
 export const tis: CorrectionComponent<TisOptions> = {
   kind: 'correction',

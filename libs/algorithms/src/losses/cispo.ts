@@ -12,8 +12,8 @@ export class CispoOptions {
 }
 
 /**
- * −sg(clip(r, ratio_low, ratio_high))·A·log π_θ, MiniMax-M1 (arXiv:2506.13585), eq. 4: what is clipped is the weight of a token, whose
- * gradient never vanishes.
+ * −sg(clip(r, ratio_low, ratio_high))·A·log π_θ, MiniMax-M1 (arXiv:2506.13585), eq. 4: clips the weight of a token,
+ * so that its gradient never vanishes.
  */
 export const cispo: PolicyLossComponent<CispoOptions> = {
   kind: 'policy-loss',

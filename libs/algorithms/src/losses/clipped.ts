@@ -1,23 +1,23 @@
 import type { ops as Ops, Value } from '@ui-rl/graph';
 
-/** The range that a ratio has no reason to leave. */
+/** The clip range of a ratio. */
 export interface ClipRange {
-  /** The ratio is clipped below at 1 − clip_low. */
+  /** Lower bound: 1 − clip_low. */
   clip_low: number;
-  /** And above at 1 + clip_high. */
+  /** Upper bound: 1 + clip_high. */
   clip_high: number;
-  /** Where the advantage is negative, the loss is at most so many times its size. */
+  /** Upper bound of the loss for a negative advantage, as a multiple of the advantage's magnitude. */
   dual_clip?: number | undefined;
 }
 
-/** What a clipped loss compares: as many ratios as advantages. */
+/** The operands of a clipped loss: as many ratios as advantages. */
 export interface Surrogate {
   ops: typeof Ops;
   ratio: Value;
   advantages: Value;
 }
 
-/** −min(r·A, clip(r, 1 − clip_low, 1 + clip_high)·A); with a dual clip c at most −c·A where A < 0. */
+/** −min(r·A, clip(r, 1 − clip_low, 1 + clip_high)·A); with a dual clip c at most −c·A for A < 0. */
 export function clippedLoss(
   { clip_low, clip_high, dual_clip }: ClipRange,
   { ops, ratio, advantages }: Surrogate,
@@ -29,7 +29,7 @@ export function clippedLoss(
   return ops.where(ops.less(advantages, 0), bounded, loss);
 }
 
-/** 1 where clipping takes the gradient away, that is, where the clipped branch is the smaller one; 0 elsewhere. */
+/** 1 if clipping removes the gradient, that is, if the clipped branch is the smaller one; otherwise 0. */
 export function isClipped(
   { clip_low, clip_high, dual_clip }: ClipRange,
   { ops, ratio, advantages }: Surrogate,

@@ -1,6 +1,6 @@
 import type { PolicyLossComponent } from '@ui-rl/plugin-kit';
 
-/** −log π_θ per token: imitates what is given, for supervised training and rejection sampling. */
+/** −log π_θ per token: imitates the data, for supervised training and rejection sampling. */
 export const crossEntropy: PolicyLossComponent = {
   kind: 'policy-loss',
   name: 'cross_entropy',

@@ -15,9 +15,10 @@ export class DpoOptions {
 }
 
 /**
- * −log σ(β·margin) per pair, Rafailov et al. 2023, eq. 7. The margin is the gain of the chosen sequence less that of the rejected
- * one; a gain is the sum over sampled tokens of log π_θ − log π_base, base being the model with its adapter off. With `nll_coef` α
- * each pair has α·mean(−log π_θ) over the tokens of the chosen sequence besides, Pang et al. 2024, eq. 1.
+ * −log σ(β·margin) per pair, Rafailov et al. 2023, eq. 7. The margin is the gain of the chosen sequence minus that of
+ * the rejected one; a gain is the sum over sampled tokens of log π_θ − log π_base, where base is the model with its
+ * adapter off. With `nll_coef` α, each pair also has α·mean(−log π_θ) over the tokens of the chosen sequence, Pang et
+ * al. 2024, eq. 1.
  */
 export const dpo: PolicyLossComponent<DpoOptions> = {
   kind: 'policy-loss',
@@ -48,8 +49,8 @@ export const dpo: PolicyLossComponent<DpoOptions> = {
 };
 
 /**
- * −log σ(x) = log(1 + e^−|x|) + max(−x, 0), which never overflows. The sign is a constant to the derivative: at 0, where training
- * begins, those of |x| and max would not add up to −½.
+ * −log σ(x) = log(1 + e^−|x|) + max(−x, 0), which never overflows. The sign is treated as a constant: at 0, where
+ * training starts, the derivatives of |x| and max would not add up to −½.
  */
 function negativeLogSigmoid({ ops }: LossTerms, x: Value): Value {
   const isNegative = ops.cast(ops.less(x, 0), 'float32');

@@ -2,10 +2,10 @@ import { IsIn, IsOptional } from 'class-validator';
 import type { ops as Ops, Value } from '@ui-rl/graph';
 import { Above, Doc, type PolicyLossComponent } from '@ui-rl/plugin-kit';
 
-/** Largest divergence of a token unless a run file says otherwise: those of the authors' experiments. */
+/** Default bounds on a token's divergence, from the authors' experiments. */
 const USUAL_DELTA = { tv: 0.15, kl: 0.05 } as const;
 
-/** Keeps 1 − p away from 0, where p is 1 in 32 bits. */
+/** Keeps 1 − p away from 0 where p rounds to 1 in float32. */
 const LEAST_REST = 1e-7;
 
 export class DppoOptions {
@@ -27,9 +27,10 @@ export class DppoOptions {
 }
 
 /**
- * −m·r·A, Qi et al. 2026 (arXiv:2602.04879), with r = π_θ / π_μ against the policy μ that sampled. The mask m, without a gradient, is 0 where
- * the token has already moved the way its advantage says and the two-point distributions (this token, any other) are further apart than
- * delta: by total variation |p_θ − p_μ|, or by KL(p_μ ‖ p_θ).
+ * −m·r·A, Qi et al. 2026 (arXiv:2602.04879), with r = π_θ / π_μ relative to the policy μ that sampled. The mask m,
+ * without a gradient, is 0 if the token has already moved in the direction of its advantage and the two-point
+ * distributions (this token, any other) differ by more than delta: by total variation |p_θ − p_μ|, or by KL(p_μ ‖
+ * p_θ).
  */
 export const dppo: PolicyLossComponent<DppoOptions> = {
   kind: 'policy-loss',

@@ -14,8 +14,9 @@ export class GspoOptions {
 }
 
 /**
- * As `ppo`, with one ratio per sequence: exp(mean over its tokens of log π_θ − log π_old), Zheng et al. 2025, "Group Sequence Policy
- * Optimization", eq. 5 to 7. A sequence is what the data call one (for the learner an episode); its advantage is the mean over its tokens.
+ * Like `ppo`, with one ratio per sequence: exp(mean over its tokens of log π_θ − log π_old), Zheng et al. 2025,
+ * "Group Sequence Policy Optimization", eq. 5 to 7. The data define sequences (for the learner, an episode); a
+ * sequence's advantage is the mean over its tokens.
  */
 export const gspo: PolicyLossComponent<GspoOptions> = {
   kind: 'policy-loss',

@@ -27,7 +27,7 @@ function ppoWith(options: Partial<PpoOptions>): Evaluate {
   return loss(ppo, Object.assign(new PpoOptions(), options));
 }
 
-/** Value and derivative of each token's loss, worked by hand. */
+/** Value and derivative of each token's loss, computed by hand. */
 const cases: [string, Evaluate, number[], number[]][] = [
   ['cross_entropy', loss(crossEntropy, {}), [1, 1, 1, 1, 1, 1], [-1, -1, -1, -1, -1, -1]],
   [

@@ -25,8 +25,8 @@ export class PpoOptions {
 }
 
 /**
- * −min(r·A, clip(r, 1 − clip_low, 1 + clip_high)·A), Schulman et al. 2017, eq. 7; with a dual clip c at most −c·A where A < 0,
- * Ye et al. 2020, eq. 5.
+ * −min(r·A, clip(r, 1 − clip_low, 1 + clip_high)·A), Schulman et al. 2017, eq. 7; with a dual clip c at most −c·A for
+ * A < 0, Ye et al. 2020, eq. 5.
  */
 export const ppo: PolicyLossComponent<PpoOptions> = {
   kind: 'policy-loss',

@@ -1,7 +1,7 @@
 import { evaluateLoss, type EvaluatedLoss } from '../../test/evaluate-loss';
 import { value } from './value';
 
-// Unmoved; moved towards the return within the clip, beyond it, past the return; moved away from it.
+// Unchanged; moved towards the return within the clip, beyond it, past the return; moved away from it.
 const values = [0, 0.1, 0.5, 1.5, -0.5];
 const returns = [1, 1, 1, 1, 1];
 

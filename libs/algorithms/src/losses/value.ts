@@ -10,8 +10,8 @@ export class ValueLossOptions {
 }
 
 /**
- * ½ max((V − R)², (V_old + clip(V − V_old, −ε, ε) − R)²) with the returns R, as in the first implementation of PPO (baselines, ppo2)
- * and in Engstrom et al. 2020, "Implementation Matters in Deep Policy Gradients", section 3.
+ * ½ max((V − R)², (V_old + clip(V − V_old, −ε, ε) − R)²) with the returns R, as in the first implementation of PPO
+ * (baselines, ppo2) and in Engstrom et al. 2020, "Implementation Matters in Deep Policy Gradients", section 3.
  */
 export const value: PolicyLossComponent<ValueLossOptions> = {
   kind: 'policy-loss',

@@ -14,7 +14,7 @@ interface Golden {
   cases: { choice: ComponentChoice; weights: Weights }[];
 }
 
-/** Written by test/golden/make_algorithms.py, with PyTorch. */
+/** Golden values from PyTorch: test/golden/make_algorithms.py. */
 const golden = JSON.parse(
   readFileSync(join(__dirname, '../../../../test/golden/algorithms/optimizers.json'), 'utf8'),
 ) as Golden;
@@ -46,7 +46,7 @@ function onHost(optimizer: Optimizer, name: string): Float32Array {
   return weight;
 }
 
-/** The same by the graph that a device runs. */
+/** The same with the graph that a device runs. */
 async function asGraph(optimizer: Optimizer, name: string): Promise<Float32Array> {
   const shape = golden.shapes[name];
   const graph = new Graph('step');

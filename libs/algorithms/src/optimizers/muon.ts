@@ -31,8 +31,8 @@ export class MuonOptions extends AdamWOptions {
 }
 
 /**
- * Muon (Jordan 2024, kellerjordan.github.io/posts/muon): the direction of a matrix is its momentum, orthogonalised by Newton-Schulz steps,
- * times max(1, rows / columns)^½. Everything else is changed by AdamW. Steps are taken on the host.
+ * Muon (Jordan 2024, kellerjordan.github.io/posts/muon): the update of a matrix is its momentum, orthogonalized by
+ * Newton-Schulz steps, times max(1, rows / columns)^½. AdamW updates all other weights. Runs on the host.
  */
 export const muon: OptimizerComponent<MuonOptions> = {
   kind: 'optimizer',

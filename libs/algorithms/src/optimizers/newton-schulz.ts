@@ -5,14 +5,18 @@ export interface Matrix {
   data: Float64Array;
 }
 
-/** Coefficients of the quintic iteration, tuned by Jordan 2024 for speed near 0 at the price of singular values between 0.7 and 1.2. */
+/**
+ * Coefficients of the quintic iteration, tuned by Jordan 2024 for speed near 0 at the cost of singular values between
+ * 0.7 and 1.2.
+ */
 const [A, B, C] = [3.4445, -4.775, 2.0315];
 const ITERATIONS = 5;
 const NORM_EPSILON = 1e-7;
 
 /**
- * An approximation of U Vᵀ for G = U S Vᵀ: five steps X ← aX + (bM + cM²)X, M = X Xᵀ, from X = G / ‖G‖_F (Jordan 2024, "Muon"). All iterates
- * are X = P X₀ with a polynomial P of X₀X₀ᵀ, so that the steps are taken with square matrices of the smaller side, and X is multiplied twice.
+ * An approximation of U Vᵀ for G = U S Vᵀ: five steps X ← aX + (bM + cM²)X, M = X Xᵀ, from X = G / ‖G‖_F (Jordan
+ * 2024, "Muon"). All iterates are X = P X₀ with a polynomial P of X₀X₀ᵀ, so the steps use square matrices of the
+ * smaller side, and X is multiplied only twice.
  */
 export function orthogonalized(matrix: Matrix): Matrix {
   if (matrix.rows > matrix.columns) return transposed(orthogonalized(transposed(matrix)));

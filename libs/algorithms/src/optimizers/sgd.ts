@@ -16,7 +16,7 @@ export class SgdOptions {
   weight_decay = 0;
 }
 
-/** Stochastic gradient descent with momentum; formulas and names of state as in torch.optim.SGD (dampening 0). */
+/** Stochastic gradient descent with momentum; formulas and state names as in torch.optim.SGD (dampening 0). */
 export const sgd: OptimizerComponent<SgdOptions> = {
   kind: 'optimizer',
   name: 'sgd',

@@ -15,9 +15,9 @@ export class KlOptions {
 }
 
 /**
- * coef · KL(π_θ ‖ π_base), estimated per token with x = log π_θ − log π_base (Schulman 2020, "Approximating KL Divergence"): k1 = x,
- * k2 = x²/2, k3 = exp(−x) + x − 1. The base model is the same weights with the adapter off. As a loss k1 has the gradient 0 in expectation
- * over what the policy itself samples; k2 has that of the divergence.
+ * coef · KL(π_θ ‖ π_base), estimated per token with x = log π_θ − log π_base (Schulman 2020, "Approximating KL
+ * Divergence"): k1 = x, k2 = x²/2, k3 = exp(−x) + x − 1. The base model has the same weights with the adapter off. As
+ * a loss, k1 has gradient 0 in expectation over the policy's own samples; k2 has that of the divergence.
  */
 export const kl: RegularizerComponent<KlOptions> = {
   kind: 'regularizer',

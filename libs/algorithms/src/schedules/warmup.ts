@@ -15,14 +15,14 @@ export class DecayOptions extends WarmupOptions {
   final_fraction = 0;
 }
 
-/** Warm-up step s has (s + 1) / `warmup_steps` of the peak, so that no step is wasted at rate 0; then `after` goes on. */
+/** Warm-up step s has (s + 1) / `warmup_steps` of the peak, so that no step is wasted at rate 0; `after` follows. */
 export function warmedUp({ warmup_steps }: WarmupOptions, after: (step: number) => number): Schedule {
   return { factor: (step) => (step < warmup_steps ? (step + 1) / warmup_steps : after(step - warmup_steps)) };
 }
 
 /**
- * Falls from the peak to `final_fraction` of it, where it stays past the run's end.
- * @param remaining share of the way that is left after `progress`, a share of the steps: 1 at 0, 0 at 1
+ * Falls from the peak to `final_fraction` of it, where it stays beyond the run's end.
+ * @param remaining share that remains at `progress`, which is a share of the steps: 1 at 0, 0 at 1
  */
 export function decaying(
   name: string,

@@ -1,4 +1,4 @@
-/** Entry of a thread that has one component from outside of the project. */
+/** Entry point of a thread that runs one plugin component. */
 import '@ui-rl/code-cache';
 import { parentPort, workerData } from 'node:worker_threads';
 import {
@@ -84,7 +84,7 @@ class ComponentServer {
       : instance.verify(episode, deadline);
   }
 
-  /** What cannot be sent is the plugin's failure. */
+  /** A result that cannot be serialized is the plugin's failure. */
   private answer(id: number, value: unknown): void {
     try {
       send({ type: 'result', id, value });
@@ -119,7 +119,7 @@ async function start({ file, kind, choice, environment = {} }: ThreadData): Prom
   const context: RewardContext = {
     log,
     environment,
-    // Those of its own module: others are in threads of their own.
+    // Only components of its own module: others run in separate threads.
     reward: async (other) => components.create('reward', other, context),
   };
   const instance: unknown = await components.create(kind as 'reward', choice, context);

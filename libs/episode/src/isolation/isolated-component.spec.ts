@@ -5,10 +5,10 @@ import type { JudgedEpisode, Observation } from '@ui-rl/plugin-kit';
 import { makeTask } from '@ui-rl/testkit';
 import { IsolatedComponent } from './isolated-component';
 
-/** With this bonus it can be made once. */
+/** With this bonus it can be created once. */
 const LATER_REFUSED = 77;
 
-/** As somebody outside of the project writes it; the seed says what it does. */
+/** A component as a plugin author writes it; the seed selects its behaviour. */
 const REWARD = `
 exports.default = {
   kind: 'reward',

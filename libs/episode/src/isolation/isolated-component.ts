@@ -23,9 +23,9 @@ import {
 } from './messages';
 
 export interface IsolationLimits {
-  /** For a call whose time is over, to end. */
+  /** Time for a cancelled call to end, in ms. */
   graceMs: number;
-  /** A thread that wants more ends. */
+  /** A thread that exceeds it is terminated. */
   maxHeapMb: number;
 }
 
@@ -35,17 +35,17 @@ interface Call {
   id: number;
   question: Question;
   deadlineAt: number;
-  /** Screenshots that it may want. */
+  /** Screenshots that it may request. */
   observations: ReadonlyMap<string, Observation>;
-  /** It was made once before, in a thread that another call took down. */
+  /** Whether it was already attempted in a thread that another call brought down. */
   isRepeated: boolean;
   resolve(value: unknown): void;
   reject(error: Error): void;
 }
 
 /**
- * A reward, verifier or action dialect from outside of the project, in a thread of its own: one that never gives control back, exits or takes all
- * memory ends its thread and its own calls, not the service.
+ * A reward, verifier or action format from a plugin, in a separate thread: one that blocks, exits or exhausts memory
+ * ends only its thread and its own calls, not the service.
  */
 export class IsolatedComponent {
   private readonly calls = new Map<number, Call>();
@@ -59,7 +59,7 @@ export class IsolatedComponent {
     private readonly limits: IsolationLimits,
   ) {}
 
-  /** @throws PluginError where it cannot be made */
+  /** @throws PluginError if it cannot be created */
   static async start(
     data: ThreadData,
     log: Log,
@@ -70,27 +70,27 @@ export class IsolatedComponent {
     return component;
   }
 
-  /** As a reward. Rejects with what went wrong; where the signal aborts, the call is over soon, whatever the plugin does. */
+  /** For a reward. Rejects with its error; ends soon after the signal aborts, whatever the plugin does. */
   score(episode: Episode, deadline: Deadline): Promise<RewardResult> {
     return this.judge('score', episode, deadline) as Promise<RewardResult>;
   }
 
-  /** As a verifier. */
+  /** For a verifier. */
   verify(episode: Episode, deadline: Deadline): Promise<boolean | null> {
     return this.judge('verify', episode, deadline) as Promise<boolean | null>;
   }
 
-  /** As an action dialect. */
+  /** For an action format. */
   describe(sizes: ScreenSizes, deadline: Deadline): Promise<string> {
     return this.call({ method: 'describe', sizes }, deadline) as Promise<string>;
   }
 
-  /** As an action dialect. Undefined where it has none. */
+  /** For an action format. Undefined if it has none. */
   grammar(sizes: ScreenSizes, deadline: Deadline): Promise<string | undefined> {
     return this.call({ method: 'grammar', sizes }, deadline) as Promise<string | undefined>;
   }
 
-  /** As an action dialect. */
+  /** For an action format. */
   parse(text: string, sizes: ScreenSizes, deadline: Deadline): Promise<ParseResult> {
     return this.call({ method: 'parse', text, sizes }, deadline) as Promise<ParseResult>;
   }
@@ -135,11 +135,11 @@ export class IsolatedComponent {
     }
   }
 
-  /** Asks the plugin to end a call; a thread that does not even hear that is ended. */
+  /** Asks the plugin to end a call, and terminates a thread that does not respond. */
   private abort(id: number): void {
     void this.worker?.then(
       (worker) => worker.postMessage({ type: 'abort', id } satisfies ToThread),
-      // It could not be started, which its calls are told.
+      // The start failed; its calls receive the error.
       () => undefined,
     );
     setTimeout(() => {
@@ -150,7 +150,7 @@ export class IsolatedComponent {
     }, this.limits.graceMs);
   }
 
-  /** @param error for its calls; without, they are made once more in another thread */
+  /** @param error for its calls; without it, they are repeated in another thread */
   private async endThread(error?: Error): Promise<void> {
     const { worker } = this;
     this.worker = undefined;
@@ -193,7 +193,7 @@ export class IsolatedComponent {
       worker.on('exit', (code) => reject(new Error(`its thread ended with code ${code}`)));
     });
     const end = (error: Error): void => {
-      // Ended by this class otherwise.
+      // Otherwise this class terminated it.
       if (this.worker === started) void this.endThread(error);
     };
     worker.on('error', (error) => end(new Error(`its thread failed: ${error.message}`, { cause: error })));

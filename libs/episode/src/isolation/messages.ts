@@ -7,30 +7,30 @@ import type {
   ScreenSizes,
 } from '@ui-rl/plugin-kit';
 
-/** Kinds of components that episodes are played and judged with. */
+/** Kinds of components that play and judge episodes. */
 export type IsolatedKind = 'verifier' | 'reward' | 'action-dialect';
 
-/** What a thread is started for. */
+/** The start data of a thread. */
 export interface ThreadData {
-  /** Module that has the component. */
+  /** Module of the component. */
   file: string;
   kind: IsolatedKind;
   choice: ComponentChoice;
-  /** What the variables that it has declared say. */
+  /** Values of the variables that it declares. */
   environment?: Readonly<Record<string, string>>;
 }
 
 type Sent<T extends { observation: Observation }> = Omit<T, 'observation'> & { observation: SentObservation };
 export type SentObservation = Omit<Observation, 'png'>;
 
-/** An episode whose screenshots stay where they are. */
+/** An episode without its screenshots, which are fetched on demand. */
 export type SentEpisode = Omit<JudgedEpisode, 'turns' | 'finalObservation' | 'success'> & {
   turns: Sent<EpisodeTurn>[];
   finalObservation: SentObservation;
   success?: boolean | null;
 };
 
-/** What a component is asked. */
+/** A call of a component. */
 export type Question =
   | { method: 'score' | 'verify'; episode: SentEpisode }
   | { method: 'describe' | 'grammar'; sizes: ScreenSizes }

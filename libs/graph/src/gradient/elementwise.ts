@@ -3,7 +3,7 @@ import { FloatAttribute } from '../attributes';
 import type { Node, Rule, RuleContext, Value } from '../graph';
 import { unbroadcast, type Rules } from './rule';
 
-/** A function of one value: the gradient from x, y = f(x) and the gradient of y. */
+/** A function of one value: computes the gradient from x, y = f(x) and the gradient of y. */
 function unary(derivative: (grad: Value, x: Value, y: Value) => Value): Rule {
   return (c) => [() => derivative(c.grad, c.input(0), c.output(0))];
 }
@@ -13,7 +13,7 @@ function binary(left: (c: RuleContext) => Value, right: (c: RuleContext) => Valu
   return (c) => [() => unbroadcast(left(c), c.input(0).shape), () => unbroadcast(right(c), c.input(1).shape)];
 }
 
-/** Of two operands, the one that was chosen gets the gradient; at a tie the first. */
+/** The selected operand gets the gradient; the first one on a tie. */
 function choice(firstChosen: (a: Value, b: Value) => Value): Rule {
   const mask = (c: RuleContext): Value => firstChosen(c.input(0), c.input(1));
   return binary(

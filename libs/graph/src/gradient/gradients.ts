@@ -8,10 +8,10 @@ import { reshape } from '../ops/shape';
 import { flat, rules } from './table';
 
 /**
- * Reverse-mode derivatives: adds to the graph what computes ∂loss/∂w for every `w` of `wrt` (inputs, constants or
- * intermediate values), in their shapes and types. `loss` has one element. Only what lies between `wrt` and the loss is
- * differentiated. Throws `GraphError` (category `gradient`) where an operation on the way has no rule, naming it, and
- * where the loss does not depend on a value of `wrt`.
+ * Reverse-mode derivatives: adds nodes to the graph that compute ∂loss/∂w for every `w` of `wrt` (inputs, constants
+ * or intermediate values), in their shapes and types. `loss` has one element. Only nodes between `wrt` and the loss
+ * are differentiated. Throws `GraphError` (category `gradient`) if an operation in between has no rule, naming it, or
+ * if the loss does not depend on a value of `wrt`.
  */
 export function gradients(loss: Value, wrt: readonly Value[]): Value[] {
   if (!loss.shape.every((dim) => dim === 1)) {
@@ -53,7 +53,7 @@ export function vectorJacobianProducts(
   return wrt.map((value) => accumulated.result(value));
 }
 
-/** Gradients that have arrived at each value. */
+/** Accumulates the gradients of each value. */
 class Accumulator {
   private readonly sums = new Map<Value, Value>();
 
@@ -78,7 +78,7 @@ class Accumulator {
   }
 }
 
-/** All values that depend on `wrt` by a path of floating-point values. */
+/** All values that depend on `wrt` through floating-point values. */
 function reachedFrom(nodes: readonly Node[], wrt: readonly Value[]): ReadonlySet<Value> {
   const reached = new Set<Value>(wrt);
   for (const node of nodes) {

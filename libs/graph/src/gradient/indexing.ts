@@ -5,7 +5,7 @@ import { full, reshape, transpose } from '../ops/shape';
 import type { InputGradient, RuleContext, Value } from '../graph';
 import { intAttribute, type Rules } from './rule';
 
-/** Rows of the gradient are added up where they were picked from. */
+/** Adds rows of the gradient at the positions from which they were gathered. */
 function gatherBack(c: RuleContext): Value {
   const [x, indices] = [c.input(0), c.input(1)];
   const axis = intAttribute(c.node, 'axis', 0);
@@ -33,7 +33,7 @@ function zerosLike(c: RuleContext, x: Value): Value {
   return full(c.graph, x.shape, 0, x.dtype);
 }
 
-/** Of what was overwritten nothing remains; what was written gets the gradient of its place. */
+/** Overwritten rows get no gradient; updates get the gradient of their positions. */
 function scatterRowsBack(c: RuleContext): readonly InputGradient[] {
   const indices = (): Value => reshape(c.input(1), [c.input(1).shape[0]]);
   return [
@@ -52,7 +52,7 @@ function scatterElementsBack(c: RuleContext): readonly InputGradient[] {
   ];
 }
 
-/** As takeAlongAxis, for indices that may cover a part of the other axes. */
+/** Like takeAlongAxis, for indices that may cover only a part of the other axes. */
 function gatherAt(x: Value, indices: Value, axis: number): Value {
   return single('GatherElements', [x, indices], x.dtype, indices.shape, { axis });
 }

@@ -20,7 +20,7 @@ function productOfNode(node: Node): Product {
 
 type Multiply = (a: Value, b: Value, options: Product) => Value;
 
-/** With C = α·op(A)·op(B): dA = α·dC·op(B)ᵀ, transposed when A was; no transpose is ever carried out on its own. */
+/** With C = α·op(A)·op(B): dA = α·dC·op(B)ᵀ, transposed if A was; no separate transpose is performed. */
 function gradientOfA(multiply: Multiply, grad: Value, b: Value, { transA, transB, alpha }: Product): Value {
   return transA
     ? multiply(b, grad, { transA: transB, transB: true, alpha })
@@ -33,7 +33,7 @@ function gradientOfB(multiply: Multiply, a: Value, grad: Value, { transA, transB
     : multiply(a, grad, { transA: !transA, transB: false, alpha });
 }
 
-/** A matrix used for all leading axes: one product over all rows instead of a batch of products that is summed. */
+/** A matrix shared by all leading axes: one product over all rows instead of a batch of products and a sum. */
 function sharedMatrixGradient(c: RuleContext, product: Product): Value {
   return gradientOfB(
     (a, b, options) => gemm(a, b, null, options),

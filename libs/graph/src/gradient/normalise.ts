@@ -18,8 +18,8 @@ function softmaxBack(c: RuleContext): Value {
 }
 
 /**
- * Σ g·y where the weights y are used for nothing but o = y·v: with g = do·vᵀ it equals Σ do·o, over the width of v instead of
- * the length of the sequence (FlashAttention-2, arXiv:2307.08691, section 3.1). Undefined where y is used otherwise.
+ * Σ g·y if the weights y are used only in o = y·v: with g = do·vᵀ it equals Σ do·o, over the width of v instead of
+ * the length of the sequence (FlashAttention-2, arXiv:2307.08691, section 3.1). Undefined if y has other uses.
  */
 function sumByContext({ graph, grad, ...c }: RuleContext): Value | undefined {
   const made = grad.producer;
@@ -58,8 +58,9 @@ function weightedMean(x: Value, scale: Value): Value {
 }
 
 /**
- * With z = x - μ, x̂ = z/σ and h = g·scale: dx = (h - mean(h) - x̂·mean(h·x̂))/σ, here as (h - mean(h))/σ - z·mean(h·z)/σ³,
- * which never makes x̂. Means and sums of products with g·z are matrix products. μ and 1/σ come from the forward pass.
+ * With z = x - μ, x̂ = z/σ and h = g·scale: dx = (h - mean(h) - x̂·mean(h·x̂))/σ, here as (h - mean(h))/σ -
+ * z·mean(h·z)/σ³, which avoids computing x̂. Means and sums of products with g·z are matrix products. μ and 1/σ come
+ * from the forward pass.
  */
 function layerNormBack(c: RuleContext): readonly InputGradient[] {
   const { scale, grad, inverse } = normParts(c, c.output(2));
@@ -75,7 +76,7 @@ function layerNormBack(c: RuleContext): readonly InputGradient[] {
   ];
 }
 
-/** As for layerNorm, without the mean: dx = h/σ - x·mean(h·x)/σ³. */
+/** Like layerNorm without the mean: dx = h/σ - x·mean(h·x)/σ³. */
 function rmsNormBack(c: RuleContext): readonly InputGradient[] {
   const { scale, grad, inverse } = normParts(c, c.output(1));
   const x = flattenRows(c.input(0));
@@ -96,7 +97,7 @@ function alongScaled(h: Value, z: Value, product: Value, scale: Value, inverse: 
   return sub(mul(h, inverse), mul(z, along));
 }
 
-/** A rotation is undone by the opposite angle. */
+/** A rotation is reversed by the opposite angle. */
 function rotaryBack(c: RuleContext): Value {
   const { attributes, domain } = c.node;
   const inputs = [c.grad, c.input(1), c.input(2), neg(c.input(3))];

@@ -15,7 +15,7 @@ function reducedAxes(c: RuleContext): number[] {
   return axes.map((axis) => (axis < 0 ? axis + c.input(0).rank : axis));
 }
 
-/** A reduced value with its axes back, as extents of 1. */
+/** A reduced value with its axes restored as extents of 1. */
 function keepAxes(reduced: Value, x: Value, axes: readonly number[]): Value {
   return reshape(
     reduced,
@@ -23,7 +23,7 @@ function keepAxes(reduced: Value, x: Value, axes: readonly number[]): Value {
   );
 }
 
-/** 1 / number of elements that each result came from. */
+/** 1 / number of elements behind each result. */
 function share(c: RuleContext, axes: readonly number[]): Value | number {
   const count: Dim = productOf(axes.map((axis) => c.input(0).shape[axis]));
   if (typeof count === 'number') return 1 / count;

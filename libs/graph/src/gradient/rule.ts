@@ -26,14 +26,16 @@ export function unbroadcast(grad: Value, shape: readonly Dim[]): Value {
   return reshape(reduceSum(grad, repeated, true), shape);
 }
 
-/** Sum over all axes but the last, [.., C] → [1, C]: a product with a row of ones, three times as fast as ReduceSum. */
+/**
+ * Sum over all axes but the last, [.., C] → [1, C]: a product with a row of ones, three times as fast as ReduceSum.
+ */
 export function sumOfRows(x: Value): Value {
   const rows = flattenRows(x);
   if (x.dtype !== 'float32') return reduceSum(rows, [0], true);
   return gemm(rowOfOnes(rows), rows, null);
 }
 
-/** [1, R] for x [R, C]; shared by all that sum as many rows. */
+/** [1, R] for x [R, C]; shared by all sums over the same number of rows. */
 function rowOfOnes({ graph, shape: [count] }: Value): Value {
   const key = `ones:${count}`;
   const known = graph.memo.get(key);

@@ -16,7 +16,7 @@ function transposeBack(c: RuleContext): Value {
   return transpose(c.grad, inverse);
 }
 
-/** From so many on, parts are cut in one operation, needed or not, instead of one operation each. */
+/** From this number on, parts are sliced in one operation, needed or not, instead of one operation each. */
 const manyParts = 8;
 
 function concatParts(c: RuleContext): readonly InputGradient[] {
@@ -45,7 +45,7 @@ function slicedParts(c: RuleContext): readonly InputGradient[] {
   });
 }
 
-/** Zeros around the gradient of the part that was cut out. */
+/** Pads the gradient of the sliced part with zeros. */
 function slicePadded(c: RuleContext): Value {
   const x = c.input(0);
   const axes = constantInts(c.input(3));
@@ -74,7 +74,7 @@ function joinParts(c: RuleContext): Value {
   return single('Concat', parts, dtype, shape, { axis: intAttribute(c.node, 'axis', 0) });
 }
 
-/** Along padded axes only the inner part belongs to the input. */
+/** Along padded axes, only the inner part belongs to the input. */
 function padCut(c: RuleContext): Value {
   const x = c.input(0);
   const axes = c.node.inputs.length > 3 ? constantInts(c.input(3)) : undefined;

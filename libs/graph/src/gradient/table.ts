@@ -6,7 +6,7 @@ import { reduceRules } from './reduce';
 import type { Rules } from './rule';
 import { shapeRules } from './shape';
 
-/** Operation → derivative. What is missing here has no gradient, and asking for one is an error. */
+/** Operation → derivative. Requesting the gradient of an operation that is missing here is an error. */
 export const rules: Rules = {
   ...elementwiseRules,
   ...matrixRules,
@@ -16,5 +16,5 @@ export const rules: Rules = {
   ...normaliseRules,
 };
 
-/** Operations that are constant almost everywhere: no gradient flows, and that is no error. */
+/** Operations that are constant almost everywhere: they pass no gradient, which is not an error. */
 export const flat: ReadonlySet<string> = new Set(['Sign', 'Floor']);

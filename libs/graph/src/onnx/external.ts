@@ -3,14 +3,17 @@ import { parse, relative, resolve } from 'node:path';
 import { GraphError } from '../errors';
 
 /**
- * Where ONNX Runtime looks for external data: the root of the file system. It refuses absolute locations, and locations
- * that leave the model's folder after links are resolved; a base folder that holds everything satisfies both checks.
+ * The base folder of external data for ONNX Runtime: the root of the file system. ONNX Runtime rejects absolute
+ * locations, and locations that leave the model's folder after links are resolved; a base folder that contains
+ * everything satisfies both checks.
  */
 export function externalDataFolder(): string {
   return parse(process.cwd()).root;
 }
 
-/** A path (links resolved) as seen from `externalDataFolder()`. Throws `GraphError` where the file does not exist. */
+/**
+ * A path (with links resolved) relative to `externalDataFolder()`. Throws `GraphError` if the file does not exist.
+ */
 export function rootRelative(path: string): string {
   let real: string;
   try {

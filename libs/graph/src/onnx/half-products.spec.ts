@@ -32,7 +32,7 @@ function parameterOf(graph: Graph): Value {
   return graph.parameter('w', { dtype: 'float16', shape: [OUT, IN], external });
 }
 
-/** y = x · wᵀ and its derivative by x, with w converted as a model has it. */
+/** y = x · wᵀ and its derivative by x, with w converted as in a model. */
 function build(): Graph {
   const graph = new Graph('product');
   const x = graph.input('x', 'float32', ['R', IN]);

@@ -5,13 +5,13 @@ import { abs, cast, div, max, mul } from '../ops/elementwise';
 import { gemm } from '../ops/matrix';
 import { reduceMax } from '../ops/reduce';
 
-/** What rows of zeros are divided by. */
+/** Divisor of zero rows. */
 const SMALLEST = 1e-30;
 
 /**
- * Products with weights that are stored in float16, in that type instead of from a float32 copy of the weight. Each row of the other
- * operand is divided by its largest number, and the result multiplied by it, so that neither large activations nor small gradients
- * leave the range of float16.
+ * Computes products with float16 weights in that type instead of with a float32 copy of the weight. Each row of the
+ * other operand is divided by its largest number, and the result multiplied by it, so that neither large activations
+ * nor small gradients leave the range of float16.
  */
 export const halfProducts: Lowerings = {
   Gemm: ({ attributes }, [x, weight, addend]) => {
@@ -21,7 +21,7 @@ export const halfProducts: Lowerings = {
   },
 };
 
-/** What a float32 weight was converted from. */
+/** The stored value from which a float32 weight was converted. */
 function storedHalf(weight: Value | null): Value | undefined {
   const producer = weight?.producer;
   const source = producer?.opType === 'Cast' ? producer.inputs[0] : undefined;

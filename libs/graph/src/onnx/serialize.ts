@@ -6,7 +6,7 @@ import { liveNodes } from '../live';
 import { rootRelative } from './external';
 import { FloatAttribute, type Attribute } from '../attributes';
 
-/** Operator set of ONNX's own domain that the functions of `ops` write. */
+/** Operator set of ONNX's own domain that the functions of `ops` use. */
 export const opsetVersion = 21;
 const irVersion = 10;
 const microsoftDomain = 'com.microsoft';
@@ -30,9 +30,10 @@ function integer(writer: BinaryWriter, field: number, value: number): void {
 }
 
 /**
- * The graph as a serialized ONNX `ModelProto`, whose field numbers follow onnx.proto3. Paths of external data are written
- * relative to the root of the file system, which is where `Session.create` lets ONNX Runtime look; `locate` may map them otherwise.
- * @param fed constants that are written as inputs, which whoever runs the model has to feed
+ * The graph as a serialized ONNX `ModelProto`, with the field numbers of onnx.proto3. Paths of external data are
+ * relative to the root of the file system, which `Session.create` sets as ONNX Runtime's base folder; `locate` may
+ * map them otherwise.
+ * @param fed constants to declare as inputs, which every run must feed
  */
 export function toOnnx(
   graph: Graph,
@@ -76,16 +77,16 @@ function writeGraph(
 }
 
 /**
- * Weights in small types that lie in files and are converted: ONNX Runtime would convert them once, into private memory, if
- * it took them for constants. As inputs with a default they are read where they lie, whenever they are needed. (Bytes are
- * codes of quantized weights, which products take as they are.)
+ * Whether a constant is a file-backed weight in a small type that is converted: as a constant, ONNX Runtime would
+ * convert it once, into private memory. As an input with a default it is read in place on each use. (Bytes are codes
+ * of quantized weights, which products take unconverted.)
  */
 function staysAsItIs({ constant }: Value): boolean {
   if (constant === undefined || !('external' in constant)) return false;
   return constant.dtype !== 'float32' && constant.dtype !== 'uint8';
 }
 
-/** A computed value takes the name it is given out under; only inputs, constants and further names need an Identity. */
+/** A computed value takes its output name; only inputs, constants and additional names need an Identity. */
 function outputNames(graph: Graph): Map<Value, string> {
   const names = new Map<Value, string>();
   for (const { name, value } of graph.outputs) {

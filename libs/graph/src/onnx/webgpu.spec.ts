@@ -29,7 +29,7 @@ for (const name in feeds) feeds[name] = new Tensor('float32', Float32Array.from(
 
 type Numbers = Record<string, number[]>;
 
-/** The driver is chosen by variables that must be set when the process starts, hence a process of its own. */
+/** Runs in a child process, because the variables that choose the driver must be set at its start. */
 function runOnWebgpu(graph: Graph, feeds: Record<string, Tensor>): Numbers {
   const folder = mkdtempSync(join(tmpdir(), 'webgpu-'));
   try {

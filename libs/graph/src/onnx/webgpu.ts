@@ -6,7 +6,10 @@ import { FloatAttribute, type Attributes } from '../attributes';
 import type { Node, Value } from '../graph';
 import type { Lowerings } from '../clone';
 
-/** Operations that the WebGPU provider of ONNX Runtime 1.30 lacks, or computes wrongly, by those it has. */
+/**
+ * Replaces operations that the WebGPU provider of ONNX Runtime 1.30 lacks, or computes incorrectly, with supported
+ * ones.
+ */
 export const webgpuLowerings: Lowerings = {
   FusedMatMul: (node, inputs) => [fusedMatMul(node.attributes, inputs[0]!, inputs[1]!)],
   LogSoftmax: (node, inputs) => [logSoftmax(inputs[0]!, node.attributes['axis'] as number)],
@@ -14,7 +17,7 @@ export const webgpuLowerings: Lowerings = {
     const x = inputs[0]!;
     return [sub(cast(greater(x, 0), x.dtype), cast(less(x, 0), x.dtype))];
   },
-  // Its second output, the inverse deviation, is wrong there: it holds the mean.
+  // Its second output, the inverse deviation, is wrong there: it contains the mean.
   SimplifiedLayerNormalization: (node, inputs, graph) => {
     const specs = node.outputs.slice(0, 1).map(({ dtype, shape }) => ({ dtype, shape }));
     const [y] = graph.node(node.opType, inputs, node.attributes, specs, node.domain);

@@ -6,9 +6,9 @@ import { range, reshape } from './shape';
 import { productOf } from '../dims';
 
 /**
- * Rotary position embedding, the half-split form (Llama, Qwen): per head, x·cos + rotateHalf(x)·sin.
- * x [B, T, heads·D], cos and sin [B, T, R/2] or [T, R/2] (each angle once): the first R ≤ D numbers of each head turn, the others
- * stay as they are. No gradient flows to cos and sin.
+ * Rotary position embedding, the half-split form (Llama, Qwen): per head, x·cos + rotateHalf(x)·sin. x [B, T,
+ * heads·D], cos and sin [B, T, R/2] or [T, R/2] (each angle once): the first R ≤ D numbers of each head are rotated,
+ * the others are unchanged. cos and sin get no gradient.
  */
 export function rotary(x: Value, cos: Value, sin: Value, heads: number): Value {
   const [batch, length, width] = x.shape;
@@ -44,7 +44,7 @@ export function rotary(x: Value, cos: Value, sin: Value, heads: number): Value {
   );
 }
 
-/** Row of the table for each token: one row per token of the batch, or one per place in the sequence. */
+/** Table row of each token: one row per token of the batch, or one per position in the sequence. */
 function rotaryPositions(x: Value, rows: readonly Dim[], count: Dim): Value {
   const key = `rotary:${shapeText(x.shape.slice(0, 2))}:${rows.length}`;
   const known = x.graph.memo.get(key);

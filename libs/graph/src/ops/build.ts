@@ -32,7 +32,7 @@ export function single(
   return graph.node(opType, inputs, attributes, [{ dtype, shape }], domain)[0];
 }
 
-/** Counts a possibly negative axis from the front; throws where it lies outside. */
+/** Counts a possibly negative axis from the front; throws if it is out of range. */
 export function axisOf(x: Value, axis: number, opName: string, rank = x.rank): number {
   const positive = axis < 0 ? axis + rank : axis;
   if (!Number.isInteger(axis) || positive < 0 || positive >= rank) {
@@ -60,7 +60,7 @@ export function pair(opName: string, a: Operand, b: Operand): [Value, Value] {
   return [left, right];
 }
 
-/** The broadcast shape of values, with an error that names them. */
+/** The broadcast shape of values; errors name them. */
 export function broadcastShape(opName: string, values: readonly Value[]): Dim[] {
   let shape: Dim[] = [];
   for (const value of values) {

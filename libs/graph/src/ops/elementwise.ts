@@ -18,9 +18,9 @@ export const sub = (a: Operand, b: Operand): Value => binary('Sub', a, b);
 export const mul = (a: Operand, b: Operand): Value => binary('Mul', a, b);
 export const div = (a: Operand, b: Operand): Value => binary('Div', a, b);
 export const pow = (a: Operand, b: Operand): Value => binary('Pow', a, b);
-/** Elementwise smaller one; at a tie the gradient goes to the first. */
+/** Elementwise minimum; on a tie the gradient goes to the first. */
 export const min = (a: Operand, b: Operand): Value => binary('Min', a, b);
-/** Elementwise larger one; at a tie the gradient goes to the first. */
+/** Elementwise maximum; on a tie the gradient goes to the first. */
 export const max = (a: Operand, b: Operand): Value => binary('Max', a, b);
 /** Integer remainder with the sign of the divisor. */
 export const mod = (a: Operand, b: Operand): Value => binary('Mod', a, b);
@@ -65,30 +65,30 @@ export function quickGelu(x: Value): Value {
   return single('QuickGelu', [x], x.dtype, x.shape, { alpha: float(1.702) }, 'com.microsoft');
 }
 
-/** Gaussian error linear unit; `tanh` is the approximation that "gelu_pytorch_tanh" and "gelu_new" name. */
+/** Gaussian error linear unit; `tanh` is the approximation known as "gelu_pytorch_tanh" and "gelu_new". */
 export function gelu(x: Value, approximate: 'none' | 'tanh' = 'none'): Value {
   return single('Gelu', [x], x.dtype, x.shape, { approximate });
 }
 
-/** Values held within [low, high]; the gradient is 0 outside. */
+/** Clamps values to [low, high]; the gradient is 0 outside. */
 export function clip(x: Value, low: number, high: number): Value {
   const bounds = [scalar(x.graph, low, x.dtype), scalar(x.graph, high, x.dtype)];
   return single('Clip', [x, ...bounds], x.dtype, x.shape);
 }
 
-/** `whenTrue` where `condition` (bool) holds, else `whenFalse`. All three broadcast. */
+/** `whenTrue` where `condition` (bool) is true, else `whenFalse`. All three broadcast. */
 export function where(condition: Value, whenTrue: Operand, whenFalse: Operand): Value {
   const [a, b] = pair('Where', whenTrue, whenFalse);
   return single('Where', [condition, a, b], a.dtype, broadcastShape('Where', [condition, a, b]));
 }
 
-/** The same numbers in another type; no node where the type is that already. */
+/** Converts to another type; adds no node if the value already has it. */
 export function cast(x: Value, dtype: DType): Value {
   if (x.dtype === dtype) return x;
   return single('Cast', [x], dtype, x.shape, { to: onnxTypeOf(dtype) });
 }
 
-/** The same value, through which no gradient flows. */
+/** The same value, without gradient flow. */
 export function stopGradient(x: Value): Value {
   const detached = single('Identity', [x], x.dtype, x.shape);
   detached.detached = true;

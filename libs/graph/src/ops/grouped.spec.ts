@@ -70,7 +70,7 @@ test('what a group of unknown size takes counts as an equal share', () => {
   const counts = graph.input('counts', 'int64', [3]);
   const matrices = [0, 1, 2].map((i) => graph.input(`w${i}`, 'float32', [4, 5]));
   ops.groupedMatmul(x, ops.rowGroups(counts), matrices);
-  // 12 rows cut into groups, multiplied and joined.
+  // 12 rows split into groups, multiplied and concatenated.
   expect(activationBytes(graph, new Map([['R', 12]]))).toBe(4 * (12 * 4 + 12 * 5 + 12 * 5));
 });
 

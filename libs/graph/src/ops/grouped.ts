@@ -9,7 +9,7 @@ import { gemm, type MatmulOptions } from './matrix';
 import { reduceSum } from './reduce';
 import { reshape, split } from './shape';
 
-/** Rows that lie in groups behind each other; how many each group has is known only when the graph runs. */
+/** Rows in consecutive groups, whose sizes are known only at run time. */
 export interface RowGroups {
   /** int64 [groups] */
   readonly counts: Value;
@@ -17,7 +17,7 @@ export interface RowGroups {
   readonly dims: readonly Dim[];
 }
 
-/** Groups of as many rows as `counts` (int64 [groups]) says; a group may be empty. */
+/** Groups with the sizes in `counts` (int64 [groups]); a group may be empty. */
 export function rowGroups(counts: Value): RowGroups {
   const [groups] = counts.shape;
   if (counts.rank !== 1 || typeof groups !== 'number') {
@@ -37,8 +37,8 @@ function splitGroups(x: Value, { counts, dims }: RowGroups): Value[] {
 }
 
 /**
- * Every group of rows times a matrix of its own: x [M, in] and one matrix [in, out] per group ([out, in] with `transB`) → [M, out].
- * An empty group costs next to nothing.
+ * Multiplies every group of rows with its own matrix: x [M, in] and one matrix [in, out] per group ([out, in] with
+ * `transB`) → [M, out]. An empty group costs almost nothing.
  */
 export function groupedMatmul(
   x: Value,
@@ -58,9 +58,9 @@ export function groupedMatmul(
 }
 
 /**
- * What `build` makes of the rows of each group, [count, in] → [count, width], below each other. Nothing of it runs for a group
- * without rows: worth its while where a group takes more than one product. It has no derivative.
- * @param build gets rows that belong to the body of a loop, in which it must work
+ * Applies `build` to the rows of each group, [count, in] → [count, width], and stacks the results. Skips groups
+ * without rows, which pays off if a group needs more than one product. Not differentiable.
+ * @param build receives rows that belong to the body of a loop, in which it must add its nodes
  */
 export function groupedLazily(
   x: Value,
@@ -85,8 +85,8 @@ export function groupedLazily(
 }
 
 /**
- * Rows of `x` [N, ...] by `indices` [k·N], where every row is picked k times. What flows back is then gathered, too, and summed:
- * adding it up where it came from takes ten times as long.
+ * Rows of `x` [N, ...] by `indices` [k·N], where every row is gathered k times. The backward pass then gathers, too,
+ * and sums: scattering would take ten times as long.
  */
 export function gatherEvenly(x: Value, indices: Value): Value {
   const times = divideDims(indices.shape[0], x.shape[0]);
@@ -100,7 +100,7 @@ export function gatherEvenly(x: Value, indices: Value): Value {
   return x.graph.node('Gather', [x, indices], { axis: 0 }, outputs, '', { derivative: gatherEvenlyBack })[0];
 }
 
-/** Sorting the indices gives, one after the other, the rows that came from the same row. */
+/** Sorting the indices makes the positions of each source row adjacent. */
 const gatherEvenlyBack: Rule = (c) => [
   () => {
     const [x, indices] = [c.input(0), c.input(1)];

@@ -5,7 +5,7 @@ import type { Value } from '../graph';
 import { axisOf, scalar, single } from './build';
 import { dimValue, expand, full, range, unsqueeze } from './shape';
 
-/** Slices of `x` along `axis`, picked by integer `indices` of any shape (which takes the place of the axis). */
+/** Slices of `x` along `axis` at integer `indices` of any shape, which replaces the axis. */
 export function gather(x: Value, indices: Value, axis = 0): Value {
   const normalized = axisOf(x, axis, 'gather');
   const shape = [...x.shape.slice(0, normalized), ...indices.shape, ...x.shape.slice(normalized + 1)];
@@ -27,8 +27,8 @@ export function takeAlongAxis(x: Value, indices: Value, axis: number): Value {
 }
 
 /**
- * A copy of `x` where rows picked by `indices` [N] are replaced by, or (`add`) increased by, `updates` [N, ...]. An index
- * may come several times with `add` only.
+ * A copy of `x` in which the rows at `indices` [N] are replaced by, or (`add`) increased by, `updates` [N, ...].
+ * Indices may repeat only with `add`.
  */
 export function scatterRows(
   x: Value,
@@ -57,9 +57,9 @@ export function scatterRows(
 }
 
 /**
- * A copy of `x` where x[indices[i][j]][j] (for axis 0) is replaced by, or increased by, updates[i][j]. The sum is right
- * where an index comes several times: ScatterND is faster by ten times, but its threads lose updates to each other on
- * the CPU (ONNX Runtime 1.30).
+ * A copy of `x` where x[indices[i][j]][j] (for axis 0) is replaced by, or increased by, updates[i][j]. The sum is
+ * correct for repeated indices: ScatterND is ten times as fast, but its threads lose concurrent updates on the CPU
+ * (ONNX Runtime 1.30).
  */
 export function scatterElements(
   x: Value,
@@ -78,7 +78,7 @@ export function scatterElements(
   return single('ScatterElements', [x, indices, updates], x.dtype, x.shape, attributes);
 }
 
-/** The indices that sort a vector ascending, int64 [N]; equal elements keep their order. */
+/** The indices that sort a vector in ascending order, int64 [N]; equal elements keep their order. */
 export function argSort(x: Value): Value {
   if (x.rank !== 1) throw new GraphError('build', `argSort takes a vector, found ${shapeText(x.shape)}`);
   const outputs = [
@@ -88,12 +88,12 @@ export function argSort(x: Value): Value {
   return x.graph.node('TopK', [x, dimValue(x.graph, x.shape[0])], { axis: 0, largest: 0 }, outputs)[1];
 }
 
-/** Where each element of 0 … N - 1 stands in a permutation (int64 [N]) of them. */
+/** The position of each element of 0 … N - 1 in a permutation (int64 [N]). */
 export function inversePermutation(order: Value): Value {
   return scatterElements(order, order, range(order.graph, order.shape[0]), 0);
 }
 
-/** How often each of 0 … `limit` - 1 stands in a vector of such integers: int64 [limit]. */
+/** The number of occurrences of each of 0 … `limit` - 1 in a vector of such integers: int64 [limit]. */
 export function countEach(x: Value, limit: number): Value {
   const ones = full(x.graph, x.shape, 1, 'int64');
   return scatterElements(full(x.graph, [limit], 0, 'int64'), x, ones, 0, 'add');
@@ -107,7 +107,7 @@ export function oneHot(indices: Value, depth: number, dtype: DType = 'float32'):
   return single('OneHot', inputs, dtype, [...indices.shape, depth], { axis: -1 });
 }
 
-/** Keeps the lower (default) or upper triangle of the last two axes from diagonal `k`, zeros elsewhere. */
+/** Keeps the lower (default) or upper triangle of the last two axes from diagonal `k`, with zeros elsewhere. */
 export function triangle(x: Value, part: 'lower' | 'upper' = 'lower', k = 0): Value {
   return single('Trilu', [x, scalar(x.graph, k, 'int64')], x.dtype, x.shape, {
     upper: Number(part === 'upper'),

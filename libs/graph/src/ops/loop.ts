@@ -3,32 +3,34 @@ import type { Dim } from '../dims';
 import { ints, single } from './build';
 import { squeeze } from './shape';
 
-/** What one turn of a loop gives. */
+/** The values of one loop iteration. */
 export interface LoopTurn {
-  /** what the next turn gets, in the shapes of the initial values */
+  /** values for the next iteration, in the shapes of the initial values */
   readonly carried: readonly Value[];
-  /** what is collected from every turn; all turns give equal shapes */
+  /** values collected from every iteration; all iterations give equal shapes */
   readonly collected: readonly Value[];
 }
 
 export interface LoopOptions {
-  /** how many turns: int64 [1] */
+  /** number of iterations: int64 [1] */
   readonly count: Value;
-  /** that number as a dimension of what is collected */
+  /** that number as a dimension of the collected values */
   readonly turns: Dim;
-  /** values the first turn gets */
+  /** values for the first iteration */
   readonly initial?: readonly Value[];
-  /** derivative of the loop as a whole, by its operands (see `operandsOf`); without one it has none */
+  /**
+   * derivative of the loop as a whole, by its operands (see `operandsOf`); without it, the loop is not differentiable
+   */
   readonly derivative?: Rule;
 }
 
 /**
- * Builds what is repeated, in a graph of its own that may read any value of the graph around it.
- * @param index int64 [1], 0 in the first turn
+ * Builds the body in a separate graph, which may read any value of the enclosing graph.
+ * @param index int64 [1], 0 in the first iteration
  */
 export type LoopBody = (body: Graph, index: Value, carried: readonly Value[]) => LoopTurn;
 
-/** Repeats a body (ONNX Loop). `collected` values come back with a new first axis, [turns, ...]. */
+/** Repeats a body (ONNX Loop). `collected` values are returned with a new first axis, [turns, ...]. */
 export function loop(graph: Graph, options: LoopOptions, build: LoopBody): LoopTurn {
   const { count, turns, initial = [], derivative } = options;
   const body = graph.body();

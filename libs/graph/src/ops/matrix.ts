@@ -6,7 +6,7 @@ import { add } from './elementwise';
 import { single } from './build';
 import { reshape } from './shape';
 
-/** How `matmul` takes its operands: last two axes exchanged, result multiplied by `alpha`. */
+/** Options of `matmul`: last two axes transposed, result multiplied by `alpha`. */
 export interface MatmulOptions {
   readonly transA?: boolean;
   readonly transB?: boolean;
@@ -67,8 +67,8 @@ export function flattenRows(x: Value): Value {
 }
 
 /**
- * A linear layer: x [.., in] · weightᵀ + bias, with the weight as PyTorch stores it, [out, in]; bias [out]. As one Gemm
- * over flattened rows, which reads that layout as it is.
+ * A linear layer: x [.., in] · weightᵀ + bias, with the weight in PyTorch's layout, [out, in]; bias [out]. Uses one
+ * Gemm over flattened rows, which reads that layout directly.
  */
 export function linear(x: Value, weight: Value, bias?: Value): Value {
   if (weight.rank !== 2 || x.shape[x.rank - 1] !== weight.shape[1]) {
@@ -78,7 +78,7 @@ export function linear(x: Value, weight: Value, bias?: Value): Value {
     );
   }
   const product = gemm(flattenRows(x), weight, null, { transB: true });
-  // Gemm spreads a bias over the result with a single thread before it multiplies.
+  // Gemm broadcasts a bias over the result with a single thread before it multiplies.
   const shifted = bias === undefined ? product : add(product, bias);
   return reshape(shifted, [...x.shape.slice(0, -1), weight.shape[0]]);
 }

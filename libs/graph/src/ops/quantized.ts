@@ -4,11 +4,11 @@ import type { Graph, Value } from '../graph';
 import { single } from './build';
 
 /**
- * A quantized matrix as float32: (codes - zeroPoints) · scales, one scale per block of so many columns.
+ * A quantized matrix as float32: (codes - zeroPoints) · scales, with one scale per block of columns.
  * @param codes [N, K] of `uint4` or `int8`
  * @param scales [N, K / block]
- * @param zeroPoints in the type of the codes and the shape of the scales; 0 where left out
- * @param graph where it is converted, such as the body of a loop
+ * @param zeroPoints in the type of the codes and the shape of the scales; default 0
+ * @param graph in which to convert it, such as the body of a loop
  */
 export function dequantize(
   codes: Value,
@@ -32,7 +32,7 @@ export function dequantize(
 }
 
 /**
- * x · Wᵀ for a weight of 4-bit codes with zero point 8, multiplied without ever being float32 in memory; forward only
+ * x · Wᵀ for a weight of 4-bit codes with zero point 8, without a float32 copy in memory; forward only
  * (com.microsoft.MatMulNBits).
  * @param x [R, K]
  * @param codes `uint8` [N, K / block, block / 2], two codes per byte, the first in the low bits

@@ -8,17 +8,17 @@ export interface LinearAttentionInputs {
   k: Value;
   /** [B, T, heads · dv] */
   v: Value;
-  /** [B, T, heads] logarithm of what is left of the state */
+  /** [B, T, heads] logarithm of the state's decay */
   decay: Value;
   /** [B, T, heads] */
   beta: Value;
-  /** [B, heads, dk, dv] the state before the first token; absent: zero */
+  /** [B, heads, dk, dv] the state before the first token; default: zero */
   past?: Value | undefined;
 }
 
 /** Sizes of {@link linearAttention}. */
 export interface LinearAttentionHeads {
-  /** a divisor of `heads`: each head of the keys serves several of the values */
+  /** a divisor of `heads`: each key head serves several value heads */
   keyHeads: number;
   heads: number;
   /** dk and dv */
@@ -28,7 +28,7 @@ export interface LinearAttentionHeads {
 
 /**
  * The gated delta rule token by token (arXiv:2412.06464, equation 10), in one operation without a derivative.
- * @returns answers [B, T, heads · dv] and the state behind the last token
+ * @returns outputs [B, T, heads · dv] and the state after the last token
  */
 export function linearAttention(
   { q, k, v, decay, beta, past }: LinearAttentionInputs,
@@ -50,9 +50,9 @@ export function linearAttention(
 }
 
 /**
- * silu of a causal convolution of each channel by itself, in one operation without a derivative: x [B, T, C], weight [C, 1, K].
- * @param past [B, K-1, C] what stands before the first token; absent: zeros
- * @returns [B, T, C], and the last K-1 of all inputs [B, K-1, C]
+ * silu of a depthwise causal convolution, in one operation without a derivative: x [B, T, C], weight [C, 1, K].
+ * @param past [B, K-1, C] inputs before the first token; default: zeros
+ * @returns [B, T, C], and the last K-1 inputs of all [B, K-1, C]
  */
 export function causalConvolution(x: Value, weight: Value, past?: Value): { y: Value; state: Value } {
   const [B, , C] = x.shape;

@@ -43,14 +43,14 @@ export function reduceMin(x: Value, axes: readonly number[] = allAxes(x), keepdi
   return reduce('ReduceMin', x, axes, keepdims);
 }
 
-/** Index of the largest element of an axis (the first of equal ones), int64. */
+/** Index of the largest element of an axis (the first on a tie), int64. */
 export function argMax(x: Value, axis: number, keepdims = false): Value {
   const normalized = axisOf(x, axis, 'argMax');
   const shape = reducedShape(x, [normalized], keepdims);
   return single('ArgMax', [x], 'int64', shape, { axis: normalized, keepdims: Number(keepdims) });
 }
 
-/** The `k` largest elements of an axis in falling order, with their indices (int64). */
+/** The `k` largest elements of an axis in descending order, with their indices (int64). */
 export function topK(x: Value, k: number, axis = -1): { values: Value; indices: Value } {
   const normalized = axisOf(x, axis, 'topK');
   const extent = x.shape[normalized];
@@ -69,7 +69,7 @@ export function topK(x: Value, k: number, axis = -1): { values: Value; indices: 
   return { values, indices };
 }
 
-/** Running sum along an axis. */
+/** Cumulative sum along an axis. */
 export function cumSum(x: Value, axis: number): Value {
   const normalized = axisOf(x, axis, 'cumSum');
   return single('CumSum', [x, ints(x.graph, [normalized])], x.dtype, x.shape);

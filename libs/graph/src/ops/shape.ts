@@ -46,7 +46,7 @@ function termValue(graph: Graph, coefficient: number, symbols: readonly string[]
   return factors.reduce((a, b) => single('Mul', [a, b], 'int64', [1]));
 }
 
-/** A dimension as int64 [1], read from the inputs where it is symbolic. */
+/** A dimension as int64 [1], read from the inputs if it is symbolic. */
 export function dimValue(graph: Graph, dim: Dim): Value {
   if (typeof dim === 'number') return ints(graph, [dim]);
   const terms = termsOf(dim);
@@ -61,7 +61,7 @@ export function dimValue(graph: Graph, dim: Dim): Value {
   );
 }
 
-/** A shape as an int64 vector; constant where all dimensions are numbers. */
+/** A shape as an int64 vector; constant if all dimensions are numbers. */
 export function shapeTensor(graph: Graph, shape: readonly Dim[]): Value {
   if (shape.every((dim) => typeof dim === 'number')) return ints(graph, shape);
   const dims = shape.map(canonical);
@@ -77,7 +77,7 @@ export function shapeOf(x: Value): Value {
   return single('Shape', [x], 'int64', [x.rank]);
 }
 
-/** Declares what is known about a shape that inference cannot see (same rank); nothing is checked when the graph runs. */
+/** Declares a shape that inference cannot determine (same rank); it is not checked at run time. */
 export function assumeShape(x: Value, shape: readonly Dim[]): Value {
   if (shape.length !== x.rank) {
     throw new GraphError('build', `assumeShape: "${x.name}" has rank ${x.rank}, not ${shape.length}`);
@@ -85,7 +85,7 @@ export function assumeShape(x: Value, shape: readonly Dim[]): Value {
   return sameShape(x.shape, shape.map(canonical)) ? x : single('Identity', [x], x.dtype, shape);
 }
 
-/** Fills in a -1 of a requested shape and checks that the number of elements is kept. */
+/** Fills in a -1 of a requested shape and checks that the number of elements is unchanged. */
 function completeShape(x: Value, requested: readonly Dim[]): Dim[] {
   const total = productOf(x.shape);
   const shape = requested.map(canonical);
@@ -117,8 +117,8 @@ function reshapeOperand(x: Value, shape: readonly Dim[]): Value {
 }
 
 /**
- * The same elements in another shape; one dimension may be -1. With a `Value` (int64 vector) the shape is known only at
- * run time, and `result` says what it will be.
+ * The same elements in another shape; one dimension may be -1. With a `Value` (int64 vector) the shape is known only
+ * at run time, and `result` declares it.
  */
 export function reshape(x: Value, shape: readonly Dim[] | Value, result?: readonly Dim[]): Value {
   if (Array.isArray(shape)) {
@@ -132,7 +132,7 @@ export function reshape(x: Value, shape: readonly Dim[] | Value, result?: readon
   return single('Reshape', [x, shape as Value], x.dtype, result);
 }
 
-/** What a chain of reshapes started from, or the link of it that has the requested shape already. */
+/** The start of a chain of reshapes, or the link of it that already has the requested shape. */
 function beforeReshapes(x: Value, target: readonly Dim[]): Value {
   let value = x;
   while (
@@ -157,7 +157,7 @@ export function transpose(x: Value, perm: readonly number[] = x.shape.map((_, i)
   }
   if (axes.every((axis, i) => axis === i)) return x;
   const moved = axes.filter((axis) => x.shape[axis] !== 1);
-  // Nothing moves in memory where only axes of extent 1 do.
+  // Moving only axes of extent 1 does not move memory.
   if (moved.every((axis, i) => i === 0 || axis > moved[i - 1])) {
     return reshape(
       x,
@@ -224,8 +224,8 @@ function slicedExtent(extent: Dim, start: Dim, end: Dim | undefined): Dim {
 }
 
 /**
- * Elements `start` to `end` (exclusive; absent: to the end) of one axis. Numbers may be negative, counting from the end;
- * symbols are read from the inputs. A numeric end on a symbolic axis must not lie beyond its extent.
+ * Elements `start` to `end` (exclusive; default: the end) of one axis. Numbers may be negative, counting from the
+ * end; symbols are read from the inputs. A numeric end on a symbolic axis must not exceed its extent.
  */
 export function slice(x: Value, axis: number, start: Dim, end?: Dim): Value {
   const place = axisOf(x, axis, 'slice');
@@ -240,15 +240,18 @@ export function slice(x: Value, axis: number, start: Dim, end?: Dim): Value {
 }
 
 /**
- * Elements `start` to `end` (exclusive, cut off at the end of the axis) of one axis, where the bounds are computed: int64 [1].
- * @param extent a dimension for what is left, by which it can be told from others
+ * Elements `start` to `end` (exclusive, limited to the end of the axis) of one axis, with computed bounds: int64 [1].
+ * @param extent a unique dimension for the result
  */
 export function sliceAt(x: Value, axis: number, start: Value, end: Value, extent: Dim): Value {
   const place = axisOf(x, axis, 'sliceAt');
   return single('Slice', [x, start, end, ints(x.graph, [place])], x.dtype, x.shape.with(place, extent));
 }
 
-/** Zeros at the end of an axis until it has the extent of the dimension `to`, or of int64 [1] `to` with the result `extent`. */
+/**
+ * Pads an axis at its end with zeros to the extent of the dimension `to`, or of int64 [1] `to` with the resulting
+ * dimension `extent`.
+ */
 export function padEnd(x: Value, axis: number, to: Dim | Value, extent: Dim = to as Dim): Value {
   const place = axisOf(x, axis, 'padEnd');
   const target = typeof to === 'object' ? to : dimValue(x.graph, to);
@@ -258,7 +261,7 @@ export function padEnd(x: Value, axis: number, to: Dim | Value, extent: Dim = to
   return single('Pad', inputs, x.dtype, x.shape.with(place, extent));
 }
 
-/** Cuts an axis into pieces of the given sizes. */
+/** Splits an axis into pieces of the given sizes. */
 export function split(x: Value, sizes: readonly number[], axis: number): Value[] {
   const place = axisOf(x, axis, 'split');
   const total = sizes.reduce((a, b) => a + b, 0);
@@ -285,7 +288,7 @@ export function expand(x: Value, shape: readonly Dim[]): Value {
   return single('Expand', [x, shapeTensor(x.graph, target)], x.dtype, target);
 }
 
-/** Repeats the elements of an axis: [a, b] with 2 becomes [a, a, b, b] (as torch's repeat_interleave). */
+/** Repeats the elements of an axis: [a, b] with 2 becomes [a, a, b, b] (like torch's repeat_interleave). */
 export function repeatInterleave(x: Value, count: number, axis: number): Value {
   if (count === 1) return x;
   const place = axisOf(x, axis, 'repeatInterleave');

@@ -2,7 +2,10 @@ import { evaluateDim } from '../dims';
 import { sizeBytesOf } from '../dtype';
 import type { Node } from '../graph';
 
-/** Bytes of all results of nodes, of a graph or a segment: the most that a backward pass can need to keep of its forward pass. */
+/**
+ * Total size in bytes of all node results of a graph or a segment: an upper bound on what a backward pass has to keep
+ * of its forward pass.
+ */
 export function activationBytes(
   { nodes }: { readonly nodes: readonly Node[] },
   extents: ReadonlyMap<string, number>,
@@ -18,10 +21,13 @@ export function activationBytes(
   return bytes;
 }
 
-/** Operations whose result is their operand in another shape. */
+/** Operations whose result shares memory with their operand. */
 const sharesMemory: ReadonlySet<string> = new Set(['Reshape', 'Squeeze', 'Unsqueeze', 'Identity']);
 
-/** Extents with those of parts whose sizes the graph computes itself (`RowGroups`): each counts as an equal share of the whole. */
+/**
+ * Extents, extended by those of parts whose sizes the graph computes itself (`RowGroups`): each counts as an equal
+ * share of the whole.
+ */
 export function withGroups(
   nodes: readonly Node[],
   extents: ReadonlyMap<string, number>,

@@ -6,7 +6,7 @@ import { nodesBehind } from '../live';
 import { add } from '../ops/elementwise';
 import type { Segment, SegmentPlan } from './plan';
 
-/** Name of a value that one segment hands to another. */
+/** Name of a value that one segment passes to another. */
 export function keptName(value: Value): string {
   return `kept.${value.name}`;
 }
@@ -16,18 +16,18 @@ export function keptGradientName(value: Value): string {
   return `gradient.${value.name}`;
 }
 
-/** Name of that derivative as far as later segments have added to it. */
+/** Name of that derivative as accumulated by later segments. */
 export function keptAccumulatedName(value: Value): string {
   return `sum.${value.name}`;
 }
 
-/** A segment as a graph of its own, and what values of the whole graph are in it. */
+/** A segment as a separate graph, with the mapping of the whole graph's values. */
 interface BuiltSegment {
   graph: Graph;
   mapped: ValueMap;
 }
 
-/** The segment's nodes in a new graph. What it reads of others are inputs `kept.<name>`. */
+/** The segment's nodes in a new graph. Values of other segments become inputs `kept.<name>`. */
 function buildSegment(plan: SegmentPlan, segment: Segment, kind: string): BuiltSegment {
   const graph = new Graph(`${plan.graph.name} ${kind} ${segment.index}`);
   const mapped: ValueMap = new Map();
@@ -54,8 +54,7 @@ function buildSegment(plan: SegmentPlan, segment: Segment, kind: string): BuiltS
 }
 
 /**
- * The forward pass of a segment. Outputs: `kept.<name>` for later segments, and its share of the results under the names
- * given.
+ * The forward pass of a segment. Outputs: `kept.<name>` for later segments, and its results under the given names.
  */
 export function forwardSegment(
   plan: SegmentPlan,
@@ -68,30 +67,30 @@ export function forwardSegment(
   return graph;
 }
 
-/** What a backward pass by segments differentiates. */
+/** Input of a backward pass by segments. */
 export interface BackwardOptions {
   /** value of the whole graph with one element */
   loss: Value;
   /** inputs of the whole graph to differentiate by */
   trained: ReadonlySet<Value>;
-  /** results that are given out together with the loss, under these names */
+  /** results that are returned with the loss, under these names */
   resultNames: ReadonlyMap<Value, string>;
 }
 
 /** The backward pass of one segment. */
 export interface BackwardSegment {
   graph: Graph;
-  /** trained inputs it reads: an input `sum.<name>` and an output `gradient.<name>` each */
+  /** trained inputs that it reads: an input `sum.<name>` and an output `gradient.<name>` each */
   trained: Value[];
-  /** kept values whose derivatives it takes, as inputs `gradient.<name>` */
+  /** kept values whose derivatives it takes as inputs `gradient.<name>` */
   takes: Value[];
-  /** kept values whose derivatives it gives, as outputs `gradient.<name>`; `added` also as inputs `sum.<name>` */
+  /** kept values whose derivatives it returns as outputs `gradient.<name>`; with `added` also inputs `sum.<name>` */
   gives: { value: Value; added: boolean }[];
 }
 
 /**
- * Forward and backward pass of a segment in one graph: activations are computed again, not kept (arXiv:1604.06174). The
- * segment of the loss also gives the results. Undefined where nothing in it or before it is trained.
+ * Forward and backward pass of a segment in one graph: activations are recomputed instead of kept (arXiv:1604.06174).
+ * The segment of the loss also returns the results. Undefined if nothing in it or before it is trained.
  */
 export function backwardSegment(
   plan: SegmentPlan,
@@ -129,7 +128,7 @@ export function backwardSegment(
   return { graph, trained: weights, takes, gives };
 }
 
-/** Floating-point values that depend on what is trained. */
+/** Floating-point values that depend on trained inputs. */
 function dependsOn({ segments }: SegmentPlan, trained: ReadonlySet<Value>): ReadonlySet<Value> {
   const moved = new Set(trained);
   for (const node of segments.flatMap(({ nodes }) => nodes)) {
@@ -139,7 +138,7 @@ function dependsOn({ segments }: SegmentPlan, trained: ReadonlySet<Value>): Read
   return moved;
 }
 
-/** Whether a later segment reads the value too, and so has given a share of its derivative. */
+/** Whether a later segment reads the value, too, and has therefore contributed to its derivative. */
 function isReadAfter({ segments }: SegmentPlan, { index }: Segment, value: Value): boolean {
   return segments.some((other) => other.index > index && other.reads.includes(value));
 }

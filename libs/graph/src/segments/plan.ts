@@ -3,7 +3,7 @@ import { GraphError } from '../errors';
 import { operandsOf, type Graph, type Node, type Value } from '../graph';
 import { nodesBehind } from '../live';
 
-/** A part of a graph between two cuts, in terms of the values of the whole graph. */
+/** A part of a graph between two cuts, in terms of the whole graph's values. */
 export interface Segment {
   readonly index: number;
   readonly nodes: readonly Node[];
@@ -11,22 +11,25 @@ export interface Segment {
   readonly reads: readonly Value[];
   /** values of this segment that later ones need */
   readonly writes: readonly Value[];
-  /** results of the whole graph that are made here */
+  /** results of the whole graph that are computed here */
   readonly results: readonly Value[];
 }
 
-/** A graph in parts that run one after the other. */
+/** A graph in parts that run in sequence. */
 export interface SegmentPlan {
   readonly graph: Graph;
   readonly segments: readonly Segment[];
-  /** what depends on neither weights nor floating-point inputs (masks, ranges, shapes): computed again where it is needed */
+  /**
+   * values that depend on neither weights nor floating-point inputs (masks, ranges, shapes): recomputed where needed
+   */
   readonly light: ReadonlySet<Value>;
 }
 
 /**
- * Cuts a graph at the points marked with `Graph.cut`. Every node belongs to the part in which it was built; light values
- * belong to none. Nodes that `results` do not depend on are left out.
- * @throws GraphError where a cut is no result of a node.
+ * Splits a graph at the points marked with `Graph.cut`. Every node belongs to the part in which it was built; light
+ * values
+ * belong to none. Drops nodes on which `results` do not depend.
+ * @throws GraphError if a cut is not the result of a node.
  */
 export function planSegments(graph: Graph, results: readonly Value[]): SegmentPlan {
   const nodes = nodesBehind(graph, results);
@@ -46,7 +49,7 @@ export function planSegments(graph: Graph, results: readonly Value[]): SegmentPl
   return { graph, light, segments: filled.map((part, index) => describe(part, index, filled, results)) };
 }
 
-/** Values that are computed from integers, booleans and literals alone. */
+/** Values that are computed only from integers, booleans and literals. */
 function lightValues(nodes: readonly Node[]): ReadonlySet<Value> {
   const light = new Set<Value>();
   const isLight = (value: Value): boolean =>
@@ -62,7 +65,7 @@ function lightValues(nodes: readonly Node[]): ReadonlySet<Value> {
   return light;
 }
 
-/** Indices of the nodes after which a new part begins, rising. */
+/** Indices of the nodes after which a new part begins, ascending. */
 function cutPlaces(graph: Graph): number[] {
   return graph.cuts
     .map((value) => {

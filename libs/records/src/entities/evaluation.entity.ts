@@ -24,7 +24,7 @@ export class EvaluationEntity {
   @Column({ type: 'text' })
   checkpoint: string;
 
-  /** Null where no episode says whether it succeeded. */
+  /** Null if no episode has a verdict on success. */
   @Column({ name: 'success_rate', type: 'double precision', nullable: true })
   successRate: number | null;
 

@@ -1,7 +1,7 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { RunEntity } from './run.entity';
 
-/** Phases, services that became ready, warnings, dead letters: what a person reads as a log. */
+/** Phases, services that became ready, warnings, dead letters: the log that users read. */
 @Entity('events')
 @Index('events_run_type', ['runId', 'type', 'at'])
 export class EventEntity {
@@ -19,12 +19,12 @@ export class EventEntity {
   @Column({ type: 'timestamptz' })
   at: Date;
 
-  /** The event as it was published. */
+  /** The event as published. */
   @Column({ type: 'jsonb' })
   data: Record<string, unknown>;
 }
 
-/** A rollout an actor has begun. */
+/** A rollout that an actor has started. */
 @Entity('rollout_starts')
 export class RolloutStartEntity {
   @PrimaryColumn({ name: 'rollout_id', type: 'text', primaryKeyConstraintName: 'rollout_starts_pk' })

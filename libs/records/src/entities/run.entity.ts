@@ -1,7 +1,7 @@
 import type { ConfigurationGroup } from '@ui-rl/contracts';
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 
-/** One run. The row appears with the first message that names the run; `config` follows with `run_created`. */
+/** One run. The row is created by the first message that names the run; `config` follows with `run_created`. */
 @Entity('runs')
 export class RunEntity {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'runs_pk' })
@@ -14,7 +14,7 @@ export class RunEntity {
   @Column({ type: 'jsonb', default: {} })
   config: Record<string, unknown>;
 
-  /** The same with what every option is about; null where the run was announced without. */
+  /** The run file with the help of every option; null if the run was announced without it. */
   @Column({ type: 'jsonb', nullable: true })
   configuration: ConfigurationGroup[] | null;
 

@@ -1,7 +1,7 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { RunEntity } from './run.entity';
 
-/** One `train_step` event: a batch that was trained, in however many optimizer steps. */
+/** One `train_step` event: a trained batch, in any number of optimizer steps. */
 @Entity('steps')
 @Index('steps_run_step', ['runId', 'step'])
 export class StepEntity {

@@ -28,7 +28,7 @@ export class TrajectoryEntity {
   @Column({ name: 'evaluation_id', type: 'text', nullable: true })
   evaluationId: string | null;
 
-  /** The task's id, or its description where it has none. */
+  /** The task's id, or its description if it has none. */
   @Column({ name: 'task_id', type: 'text' })
   taskId: string;
 
@@ -41,7 +41,7 @@ export class TrajectoryEntity {
   @Column({ name: 'invalid_reason', type: 'text', nullable: true })
   invalidReason: string | null;
 
-  /** What the verifier says; null where the task has no checks. */
+  /** The verifier's verdict; null if the task has no checks. */
   @Column({ type: 'boolean', nullable: true })
   success: boolean | null;
 
@@ -52,7 +52,7 @@ export class TrajectoryEntity {
   @Column({ type: 'jsonb' })
   rewards: Record<string, number>;
 
-  /** Reward that judges by itself → whether it calls the episode a success; null where none does. */
+  /** Reward that judges success → its verdict on the episode; null if there is none. */
   @Column({ type: 'jsonb', nullable: true })
   verdicts: Record<string, boolean> | null;
 
@@ -63,21 +63,21 @@ export class TrajectoryEntity {
   @Column({ name: 'token_count', type: 'integer' })
   tokenCount: number;
 
-  /** Version that sampled the last turn; null where no turn was sampled. */
+  /** Policy version of the last turn; null if no turn was sampled. */
   @Column({ name: 'policy_version', type: 'integer', nullable: true })
   policyVersion: number | null;
 
   @Column({ name: 'final_screenshot', type: 'text', nullable: true })
   finalScreenshot: string | null;
 
-  /** The state of the first frame; null where the environment reports none. */
+  /** The state of the first frame; null if the environment reports none. */
   @Column({ name: 'initial_state', type: 'jsonb', nullable: true })
   initialState: Record<string, unknown> | null;
 
   @Column({ name: 'final_state', type: 'jsonb', nullable: true })
   finalState: Record<string, unknown> | null;
 
-  /** The rollout request as the actor read it. */
+  /** The rollout request as the actor received it. */
   @Column({ type: 'jsonb' })
   request: RolloutRequest;
 

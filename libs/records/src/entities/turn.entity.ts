@@ -2,7 +2,7 @@ import type { PolicySpan } from '@ui-rl/contracts';
 import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
 import { TrajectoryEntity } from './trajectory.entity';
 
-/** One turn: what the policy read, what it sampled, what came of it. */
+/** One turn: the policy's input, its sample, and the effect. */
 @Entity('turns')
 export class TurnEntity {
   @ForeignKey(() => TrajectoryEntity, { name: 'turns_trajectory_fk', onDelete: 'CASCADE' })
@@ -27,7 +27,7 @@ export class TurnEntity {
   @Column({ type: 'double precision', array: true })
   logprobs: number[];
 
-  /** What the distribution of each token was cut to, see `encodeKeptTokens` of contracts; null where none was. */
+  /** Kept tokens of cut distributions, see `encodeKeptTokens` of contracts; null if none was cut. */
   @Column({ name: 'kept_tokens', type: 'text', nullable: true })
   keptTokens: string | null;
 
@@ -40,14 +40,14 @@ export class TurnEntity {
   @Column({ name: 'adapter_digest', type: 'text' })
   adapterDigest: string;
 
-  /** Who sampled which tokens where the weights changed between them; null where one policy sampled all. */
+  /** Which policy sampled which tokens, if the weights changed in between; null if one policy sampled all. */
   @Column({ name: 'policy_spans', type: 'jsonb', nullable: true })
   policySpans: PolicySpan[] | null;
 
   @Column({ type: 'text' })
   text: string;
 
-  /** Those that were carried out, in order. */
+  /** The executed actions, in order. */
   @Column({ type: 'jsonb' })
   actions: Record<string, unknown>[];
 
@@ -61,7 +61,7 @@ export class TurnEntity {
   @Column({ type: 'text' })
   screenshot: string;
 
-  /** The screen as text, as the policy read it; null where it saw the screenshot alone. */
+  /** The screen as text, as the policy read it; null if it saw only the screenshot. */
   @Column({ name: 'screen_text', type: 'text', nullable: true })
   screenText: string | null;
 
@@ -71,11 +71,11 @@ export class TurnEntity {
   @Column({ name: 'env_ms', type: 'double precision' })
   envMs: number;
 
-  /** What the rewards pay in this turn; null where none pays by turns. */
+  /** Reward of this turn; null if no reward function scores turns. */
   @Column({ type: 'double precision', nullable: true })
   reward: number | null;
 
-  /** The same by part. */
+  /** Reward of this turn by part. */
   @Column({ type: 'jsonb', nullable: true })
   rewards: Record<string, number> | null;
 }

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** An answer holds a list of actions, rewards are paid by turns as well, and an episode has a state it begins in. */
+/** An answer has a list of actions, rewards score turns, too, and an episode has an initial state. */
 const up = [
   `ALTER TABLE "turns" ADD "actions" jsonb, ADD "reward" double precision, ADD "rewards" jsonb`,
   `UPDATE "turns" SET "actions" =
@@ -9,7 +9,7 @@ const up = [
   `ALTER TABLE "trajectories" ADD "initial_state" jsonb`,
 ];
 
-/** Of several actions the first one stays. */
+/** Keeps the first of several actions. */
 const down = [
   `ALTER TABLE "trajectories" DROP "initial_state"`,
   `ALTER TABLE "turns" ADD "action" jsonb`,

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What the options of a run are about is kept beside its run file. */
+/** Stores the help of a run's options beside its run file. */
 export class RunsWithConfiguration1795320000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`ALTER TABLE "runs" ADD "configuration" jsonb`);

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Weights may change in the middle of an answer: who sampled which of its tokens. */
+/** Weights may change during an answer: records which policy sampled which of its tokens. */
 export class TurnsWithPolicySpans1795340000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`ALTER TABLE "turns" ADD "policy_spans" jsonb`);

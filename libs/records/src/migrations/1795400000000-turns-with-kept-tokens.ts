@@ -1,6 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What the distributions of an answer were cut to: without it, an episode that is trained later is compared with whole ones. */
+/**
+ * Kept tokens of cut distributions: without them, training on the episode later would compare with whole
+ * distributions.
+ */
 export class TurnsWithKeptTokens1795400000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`ALTER TABLE "turns" ADD "kept_tokens" text`);

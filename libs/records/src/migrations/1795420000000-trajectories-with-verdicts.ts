@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What rewards that judge by themselves say of an episode, beside the verifier. */
+/** Verdicts of rewards that judge success, besides the verifier's. */
 export class TrajectoriesWithVerdicts1795420000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`ALTER TABLE "trajectories" ADD "verdicts" jsonb`);

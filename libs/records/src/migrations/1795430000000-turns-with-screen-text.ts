@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What a policy read of the screen as text, as an accessibility tree. */
+/** The screen's text that a policy read, such as an accessibility tree. */
 export class TurnsWithScreenText1795430000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`ALTER TABLE "turns" ADD "screen_text" text`);

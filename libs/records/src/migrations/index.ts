@@ -7,7 +7,7 @@ import { TurnsWithKeptTokens1795400000000 } from './1795400000000-turns-with-kep
 import { TrajectoriesWithVerdicts1795420000000 } from './1795420000000-trajectories-with-verdicts';
 import { TurnsWithScreenText1795430000000 } from './1795430000000-turns-with-screen-text';
 
-/** In order; a new one goes to the end. */
+/** In order; append new ones at the end. */
 export const migrations = [
   CreateRecords1763596800000,
   TurnsWithSeveralActions1795305600000,

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import type { Curves, TaskScoreView, TrainingCurve } from '../views';
 
-/** What the charts of a run show. Work grows with the run's episodes; cache it where many ask. */
+/** The data of a run's charts. The cost grows with the run's episodes; cache it for frequent requests. */
 export async function readCurves(dataSource: DataSource, runId: string): Promise<Curves> {
   return {
     training: await trainingCurve(dataSource, runId),
@@ -55,7 +55,7 @@ async function stepMetrics(dataSource: DataSource, runId: string): Promise<Curve
   };
 }
 
-/** Interval lengths in seconds, of which the finest with at most 120 points is taken. */
+/** Interval lengths in seconds; the finest with at most 120 points is used. */
 const INTERVALS = [10, 30, 60, 300, 900, 3600, 21_600, 86_400];
 
 async function throughput(dataSource: DataSource, runId: string): Promise<Curves['throughput']> {
@@ -74,7 +74,7 @@ async function throughput(dataSource: DataSource, runId: string): Promise<Curves
   const byBucket = new Map(rows.map((row) => [row.bucket, row]));
   const first = rows.at(0)?.bucket ?? 0;
   const count = rows.length === 0 ? 0 : rows[rows.length - 1].bucket - first + 1;
-  // A pause is zeros, not a gap the line jumps over.
+  // A pause is drawn as zeros, not as a gap.
   const buckets = Array.from({ length: Math.min(count, 2_000) }, (_, index) => first + index);
   return {
     seconds,

@@ -40,7 +40,7 @@ const COLUMNS = `
 
 const MAX_PAGE = 200;
 
-/** Episodes of a run, latest first. A cursor that is none is taken as the start. */
+/** Episodes of a run, latest first. An invalid cursor counts as the start. */
 export async function listEpisodes(dataSource: DataSource, filter: EpisodeFilter): Promise<EpisodePage> {
   const limit = Math.min(Math.max(filter.limit ?? 50, 1), MAX_PAGE);
   const { where, values } = conditions(filter);
@@ -55,7 +55,7 @@ export async function listEpisodes(dataSource: DataSource, filter: EpisodeFilter
   return { episodes, cursor: more ? `${last.finishedAt}~${last.id}` : null };
 }
 
-/** The episodes `t` that a filter names. */
+/** SQL conditions for the episodes `t` of a filter. */
 export function conditions(filter: EpisodeFilter): { where: string[]; values: unknown[] } {
   const where = ['t.run_id = $1'];
   const values: unknown[] = [filter.runId];
@@ -113,7 +113,7 @@ interface StepRow {
   newest: number;
 }
 
-/** Null where a run has no such step. Groups and episodes are in the order in which they were trained. */
+/** Null if the run has no such step. Groups and episodes are in the order of training. */
 export async function findStep(
   dataSource: DataSource,
   runId: string,
@@ -152,7 +152,7 @@ interface DetailRow extends EpisodeRow {
   trained_in_step: number | null;
 }
 
-/** Null where no such rollout is recorded. */
+/** Null if no such rollout is recorded. */
 export async function findEpisode(dataSource: DataSource, id: string): Promise<EpisodeDetail | null> {
   const [row] = await dataSource.query<DetailRow[]>(
     `SELECT ${COLUMNS}, t.rewards, t.verdicts, t.request, t.actor, t.final_screenshot, t.initial_state, t.final_state,

@@ -3,13 +3,13 @@ import type { DataSource } from 'typeorm';
 import type { ComparedScore, EvaluationComparison, EvaluationView, RateDifference } from '../views';
 import { evaluationsOf } from './runs';
 
-/** What is evaluated as a run goes on. Other names are those of checkpoints, each evaluated for itself. */
+/** The goal sets that a run evaluates repeatedly. Other names are those of checkpoints, each evaluated separately. */
 const GOAL_SETS: readonly string[] = ['train_goals', 'eval_goals'];
 
 /**
- * The evaluations of a run side by side: each set of goals by itself, and what was evaluated as a checkpoint together.
+ * The evaluations of a run side by side: each goal set separately, and all evaluated checkpoints together.
  *
- * @param to id of the evaluation that those beside it are compared with; otherwise that is the first one
+ * @param to id of the evaluation to compare with; default: the first one
  */
 export async function compareEvaluations(
   dataSource: DataSource,
@@ -99,7 +99,7 @@ interface PairRow {
   neither: number;
 }
 
-/** How often each evaluation and the one it is compared with succeeded, by task: evaluations play the same seeds. */
+/** Paired outcomes of each evaluation with the one to compare with, by task: evaluations play the same seeds. */
 async function pairsWith(
   dataSource: DataSource,
   runId: string,

@@ -21,7 +21,9 @@ const RUNS = `
     (SELECT count(*) FROM trajectories t WHERE t.run_id = r.id AND t.status = 'invalid')::int AS invalid
   FROM runs r`;
 
-/** Runs that were created or played at least one episode, newest first; a mere mention in a bad message makes none. */
+/**
+ * Runs that were created or have at least one episode, newest first; a mention in an invalid message does not count.
+ */
 const LISTED = `
   WHERE r.phase IS NOT NULL OR r.config <> '{}'::jsonb
     OR EXISTS (SELECT 1 FROM trajectories t WHERE t.run_id = r.id)
@@ -36,10 +38,10 @@ export async function listRuns(dataSource: DataSource, limit = 200): Promise<Run
   return rows.map((row) => summary(row, evaluations.get(row.id) ?? []));
 }
 
-/** What is known of the run file of a run. */
+/** The recorded run file of a run. */
 export type RecordedConfiguration = Pick<RunEntity, 'config' | 'configuration'>;
 
-/** Null where no message named such a run. */
+/** Null if no message named such a run. */
 export async function findConfiguration(
   dataSource: DataSource,
   id: string,
@@ -51,7 +53,7 @@ export async function findConfiguration(
   return row ?? null;
 }
 
-/** Null where no message named such a run. */
+/** Null if no message named such a run. */
 export async function findRun(dataSource: DataSource, id: string): Promise<RunDetail | null> {
   const [row] = await dataSource.query<RunRow[]>(`${RUNS} WHERE r.id = $1`, [id]);
   if (row === undefined) return null;
@@ -95,7 +97,7 @@ interface EvaluationRow {
   at: Date;
 }
 
-/** By run, in order of time. */
+/** By run, in chronological order. */
 export async function evaluationsOf(
   dataSource: DataSource,
   runIds: string[],

@@ -24,7 +24,7 @@ interface TrajectoryRow {
 
 const MAX_PAGE = 50;
 
-/** Episodes of a run as they were published, tokens and all, latest first. A cursor that is none is taken as the start. */
+/** Episodes of a run as published, including tokens, latest first. An invalid cursor counts as the start. */
 export async function listTrajectories(
   dataSource: DataSource,
   filter: EpisodeFilter,
@@ -86,7 +86,7 @@ function trajectoryOf(row: TrajectoryRow, turns: Turn[]): Trajectory {
   };
 }
 
-/** What a message leaves out is null in a table. */
+/** Fields that a message omits are null in a table. */
 function withoutNulls<T extends object>(row: T): { [Name in keyof T]?: NonNullable<T[Name]> } {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as {
     [Name in keyof T]?: NonNullable<T[Name]>;
