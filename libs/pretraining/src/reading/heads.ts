@@ -9,7 +9,7 @@ export interface Head {
   classes: number;
   /** Share of the loss. */
   weight: number;
-  /** Weight of class 0 ("nothing here") beside the others. */
+  /** Weight of all targets of class 0 ("nothing here") together, at first. */
   nothing: number;
 }
 

@@ -16,6 +16,8 @@ export interface ReadScreen {
 export type ReadingLosses = Record<string, number>;
 
 const VISION = 'model.visual.';
+/** Steps in which the weight of empty places rises to that of all others. */
+const BALANCED_STEPS = 4000;
 
 /** The vision weights of a model with new heads on its features, to be trained. */
 export async function readingWeights(
@@ -59,7 +61,8 @@ export class Reader {
   async accumulate(screens: readonly ReadScreen[], sums: Map<string, Float32Array>): Promise<ReadingLosses> {
     this.training ??= this.prepareTraining();
     const session = await this.training;
-    const scales = lossScales(screens, this.heads);
+    const balance = Math.max(0, 1 - this.trained.steps / BALANCED_STEPS);
+    const scales = lossScales(screens, this.heads, balance);
     const losses: ReadingLosses = {};
     for (let first = 0; first < screens.length; first += this.rows) {
       const part = screens.slice(first, first + this.rows);
@@ -145,8 +148,16 @@ interface LossScale {
   something: number;
 }
 
-/** By head, what one target of class 0 and one of another class weigh, so that each kind sums to its share over all screens. */
-function lossScales(screens: readonly ReadScreen[], heads: readonly Head[]): Map<string, LossScale> {
+/**
+ * By head, the weight of one target of class 0 and of one of another class. With `balance` 1, all targets of class 0 together weigh
+ * `nothing`, so that a model learns to read before it learns where nothing is. With 0 every target weighs the same, so that the most
+ * probable class is the one to predict.
+ */
+function lossScales(
+  screens: readonly ReadScreen[],
+  heads: readonly Head[],
+  balance: number,
+): Map<string, LossScale> {
   return new Map(
     heads.map(({ name, weight, nothing }) => {
       let [empty, full] = [0, 0];
@@ -156,10 +167,9 @@ function lossScales(screens: readonly ReadScreen[], heads: readonly Head[]): Map
           else if (target > 0) full++;
         }
       }
-      return [
-        name,
-        { nothing: (weight * nothing) / Math.max(1, empty), something: weight / Math.max(1, full) },
-      ];
+      const something = weight / Math.max(1, full);
+      const balanced = (weight * nothing) / Math.max(1, empty);
+      return [name, { nothing: balance * balanced + (1 - balance) * something, something }];
     }),
   );
 }
