@@ -18,6 +18,8 @@ export type ReadingLosses = Record<string, number>;
 const VISION = 'model.visual.';
 /** Steps in which the weight of empty places rises to that of all others. */
 const BALANCED_STEPS = 4000;
+/** Weight of all empty places together at most, beside 1 for all others: most heads have next to nothing but empty places. */
+const MOST_NOTHING = 4;
 
 /** The vision weights of a model with new heads on its features, to be trained. */
 export async function readingWeights(
@@ -150,8 +152,8 @@ interface LossScale {
 
 /**
  * By head, the weight of one target of class 0 and of one of another class. With `balance` 1, all targets of class 0 together weigh
- * `nothing`, so that a model learns to read before it learns where nothing is. With 0 every target weighs the same, so that the most
- * probable class is the one to predict.
+ * `nothing`, so that a model learns to read before it learns where nothing is. With 0 every target weighs the same, up to `MOST_NOTHING`, so
+ * that the most probable class is the one to predict.
  */
 function lossScales(
   screens: readonly ReadScreen[],
@@ -169,7 +171,8 @@ function lossScales(
       }
       const something = weight / Math.max(1, full);
       const balanced = (weight * nothing) / Math.max(1, empty);
-      return [name, { nothing: balance * balanced + (1 - balance) * something, something }];
+      const equal = Math.min(something, (MOST_NOTHING * weight) / Math.max(1, empty));
+      return [name, { nothing: balance * balanced + (1 - balance) * equal, something }];
     }),
   );
 }
