@@ -6,7 +6,7 @@ import { AgentEndpoint, AgentEndpointSettings } from './agents/agent-endpoint';
 
 @Module({})
 export class ActorModule {
-  /** @param endpoint where outside agents open sessions; default: nowhere */
+  /** @param endpoint of the sessions of outside agents; default: disabled */
   static forRoot(options: ActorOptions, endpoint?: EndpointSettings): DynamicModule {
     return {
       module: ActorModule,

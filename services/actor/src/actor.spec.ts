@@ -37,10 +37,13 @@ let actor: INestApplicationContext;
 const published: Trajectory[] = [];
 const seen = new Set<number>();
 const active = { now: 0, most: 0 };
-/** What the policy waits for before it answers. */
+/** Awaited by the policy before it answers. */
 let think: () => Promise<void> = async () => {};
 
-/** An environment with one screen per step and a policy that clicks, on a connection of their own, and what else a run needs. */
+/**
+ * An environment with one screen per step and a policy that clicks, on a separate connection, with everything else
+ * that a run needs.
+ */
 function serveWorld(): void {
   decideOnUnservedRuns(world);
   const frame = (name: string) => {
@@ -113,7 +116,7 @@ beforeAll(async () => {
     subject: subjects.trajectory(RUN, '*'),
     schema: Trajectory,
     handle: async (trajectory, { streamSequence }) => {
-      // A message that is delivered again, as after its acknowledgement was lost, was published once.
+      // A redelivered message, for example after a lost acknowledgement, was published once.
       if (!seen.has(streamSequence)) published.push(trajectory);
       seen.add(streamSequence);
     },
@@ -129,7 +132,7 @@ afterAll(async () => {
   await nats.stop();
 });
 
-/** Makes the policy answer `count` requests and hold the others back until it is released. */
+/** Makes the policy answer `count` requests and withhold the others until it is released. */
 function holdAfter(count: number): () => void {
   let answered = 0;
   let release: () => void = () => undefined;
@@ -146,7 +149,7 @@ async function ask(rolloutId: string, changes: Parameters<typeof makeRollout>[0]
   await world.publishJson(subjects.rollout(RUN, 'train'), request, rolloutId);
 }
 
-/** Every rollout was played and acknowledged, and every trajectory was seen. */
+/** Waits until every rollout has been played and acknowledged, and every trajectory received. */
 async function allPlayed(): Promise<void> {
   await drained(world, STREAMS.rollouts, `actors-${RUN}`, 45_000);
   await drained(world, STREAMS.trajectories, 'test');

@@ -13,7 +13,7 @@ const turns = new Histogram({
   buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100],
 });
 
-/** Counts an episode that is over. */
+/** Counts a finished episode. */
 export function countEpisode({ request, status, turns: played }: Trajectory): void {
   episodes.inc({ purpose: request.purpose, status });
   for (const { policyMs, envMs } of played) {

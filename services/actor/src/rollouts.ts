@@ -11,7 +11,7 @@ import { Trajectories } from './trajectories';
 export class Rollouts implements ServedRun {
   private readonly trajectories: Trajectories;
   private readonly world: ReturnType<typeof overBroker>;
-  /** Since when each free place for an episode is free. */
+  /** For each free slot, the time since when it is free. */
   private freeSince: number[] = [];
 
   constructor(
@@ -62,7 +62,7 @@ export class Rollouts implements ServedRun {
     }
   }
 
-  /** @param idleMs how long its place was free before */
+  /** @param idleMs time that its slot was free before */
   private async playIn(request: RolloutRequest, context: JetStreamContext, idleMs: number): Promise<void> {
     request.task.environment ??= this.plan.environment;
     void this.trajectories.started(request);

@@ -5,25 +5,25 @@ import { receiveRunFile, type RunFileReceiver } from '@ui-rl/service';
 import type { RolloutGroup } from '@ui-rl/settings';
 import { TIMEOUTS, type Timeouts } from './episode/timeouts';
 
-/** What the actor needs to know of a run. */
+/** The actor's view of a run. */
 export interface RunPlan {
   runId: string;
-  /** Who plays its episodes. */
+  /** Whether actors or outside agents play its episodes. */
   playedBy: RolloutGroup['played_by'];
-  /** Episodes at once. */
+  /** Number of concurrent episodes. */
   concurrency: number;
   /** For tasks that name no environment. */
   environment: EnvironmentSpec;
   timeouts: Timeouts;
   episode(purpose: Purpose): EpisodePlan;
-  /** Ends what was made for it. */
+  /** Releases its resources. */
   close: () => Promise<void>;
 }
 
 /**
- * Reads a run's record and makes the components it chooses.
+ * Reads a run's record and creates the components that it chooses.
  *
- * @throws SettingsError or PluginError that names what is wrong
+ * @throws SettingsError or PluginError that describes the fault
  */
 export async function planRun(record: RunRecord, receiver: RunFileReceiver, log: Log): Promise<RunPlan> {
   const run = await receiveRunFile(record, ['model.action_format', 'verifier', 'rewards'], receiver);

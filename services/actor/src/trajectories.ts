@@ -4,7 +4,7 @@ import { trajectory } from '@ui-rl/episode';
 import { describeError, RETRIES } from '@ui-rl/retry';
 import { countEpisode } from './measures';
 
-/** Tells what becomes of the rollouts of a run. */
+/** Publishes the progress of a run's rollouts. */
 export class Trajectories {
   /** Name of this actor. */
   readonly actor: string;
@@ -13,7 +13,7 @@ export class Trajectories {
     this.actor = `${bus.service}-${bus.instance}`;
   }
 
-  /** Somebody begins to play it. */
+  /** Announces the start of a rollout. */
   async started({ runId, rolloutId }: RolloutRequest): Promise<void> {
     try {
       await this.bus.event({ type: 'rollout_started', runId, rolloutId, actor: this.actor }, rolloutId);
@@ -22,7 +22,7 @@ export class Trajectories {
     }
   }
 
-  /** Never silence: what no delivery could play is an invalid trajectory with the reason. */
+  /** Every rollout yields a trajectory: one that failed in all deliveries yields an invalid one with the reason. */
   async exhausted(request: RolloutRequest, context: JetStreamContext): Promise<void> {
     const why = context.error === undefined ? 'the actor ended each time' : describeError(context.error);
     await this.publish(

@@ -12,20 +12,20 @@ import {
 import type { EpisodePlan } from '@ui-rl/episode';
 import { verify } from '@ui-rl/plugin-kit';
 
-/** Half of what is on the screen. */
+/** Half of the screen's size. */
 const MODEL_IMAGE = { width: 80, height: 112 };
 
-/** A screen like no other. */
+/** A unique screen. */
 export function frame(name: string): Screenshot {
   const png = new TextEncoder().encode(`png ${name}`);
   return { png, sha256: sha256(png), width: 160, height: 224 };
 }
 
-/** Environment and policy of an episode: what they answer, and what they were asked. */
+/** Environment and policy of an episode: their answers, and the requests that they received. */
 export class World {
-  /** Answers of the policy, turn by turn; then it waits. */
+  /** Answers of the policy, turn by turn; afterwards it does not answer. */
   answers: string[] = [];
-  /** Special answers, by how often that was asked. */
+  /** Overrides answers by the number of requests so far. */
   open?: (attempt: number) => unknown;
   step?: (attempt: number) => unknown;
   act?: (attempt: number) => unknown;
@@ -34,13 +34,13 @@ export class World {
   opened = 0;
   readonly steps: EnvStepRequest[] = [];
   readonly asked: PolicyActRequest[] = [];
-  /** Screenshots whose model image was asked for. */
+  /** Screenshots whose model image was requested. */
   readonly sizes: string[] = [];
   readonly closed: string[] = [];
 
   constructor(private readonly runId: string) {}
 
-  /** The world's side of the protocol; a later world takes the place of an earlier one. */
+  /** Serves the world's side of the protocol; a later world replaces an earlier one. */
   static serve(bus: BusService, runId: string, current: () => World): void {
     bus.respond({
       subject: subjects.envOpen('browser'),
@@ -69,7 +69,7 @@ export class World {
     });
   }
 
-  /** What the policy answers of itself. */
+  /** The policy's default reply. */
   reply(request: PolicyActRequest) {
     const turn = Number(request.requestId.split('/').at(-1));
     return {
@@ -114,7 +114,7 @@ export class World {
   }
 }
 
-/** How the episodes of tests are played where a test says nothing else. */
+/** Default plan of episodes in tests. */
 export const PLAN: EpisodePlan = {
   maxTurns: 3,
   historyTurns: 1,

@@ -10,13 +10,16 @@ import {
 } from '@ui-rl/api';
 import { printProgress } from './engine-flags';
 
-/** What a command asks, and of which model. */
+/** A command's question, and its model. */
 export interface ModelQuestion extends ModelChoice, EngineChoice {
   /** File with the conversation, see `readConversation`. */
   input: string;
 }
 
-/** Loads a model, asks one question about the conversation of a file, and writes the answer. Resolves to the exit code. */
+/**
+ * Loads a model, asks one question about the conversation in a file, and writes the answer. Resolves to the exit
+ * code.
+ */
 export function askModel<T>(
   { input, model, ...options }: ModelQuestion,
   ask: (model: VisionLanguageModel, conversation: Conversation) => Promise<T>,
@@ -25,7 +28,7 @@ export function askModel<T>(
   return withCleanup(async (signal, onEnd) => {
     const answer = async (): Promise<T> => {
       const conversation = await readConversation(resolve(input));
-      // Room for this one question.
+      // Capacity for this one question.
       const room = { rows: 1, maxSequence: 1 };
       const loaded = await VisionLanguageModel.load(model, {
         ...options,

@@ -1,10 +1,10 @@
 import { Option, type Command } from 'commander';
 
-/** What `--model` takes, for `--help`. */
+/** Help of `--model`. */
 export const MODEL_HELP =
   'Hugging Face folder, organisation/name[@revision] on the hub, or a name of UIRL_MODELS';
 
-/** What `--checkpoint` takes, for `--help`. */
+/** Help of `--checkpoint`. */
 export const CHECKPOINT_HELP = 'checkpoint of a run: uirl://<run>/sampler_weights/<step>, or its folder';
 
 export function deviceOption(): Option {
@@ -17,7 +17,7 @@ export function quantizationOption(description: string): Option {
   return new Option('--quantization <kind>', description).choices(['none', 'int8', 'int4']).default('none');
 }
 
-/** Which model and which weights over it a command takes: `ModelChoice`. */
+/** Adds the flags for a model and the weights to apply to it: `ModelChoice`. */
 export function addModelFlags(command: Command): Command {
   return command
     .option('--checkpoint <checkpoint>', CHECKPOINT_HELP)
@@ -25,7 +25,7 @@ export function addModelFlags(command: Command): Command {
     .option('--adapter <dir>', 'LoRA adapter in PEFT format');
 }
 
-/** Options of a command that runs a model: `EngineChoice`. */
+/** Adds the flags of a command that runs a model: `EngineChoice`. */
 export function addEngineFlags(command: Command): Command {
   const dtype = new Option(
     '--dtype <type>',
@@ -39,7 +39,7 @@ export function addEngineFlags(command: Command): Command {
     .addOption(quantizationOption('linear layers in 8 or 4 bits'));
 }
 
-/** For what is not the result: standard error. */
+/** Prints everything but results: to standard error. */
 export function printProgress(line: string): void {
   console.error(line);
 }

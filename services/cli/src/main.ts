@@ -7,7 +7,7 @@ import { programWith, withOwnFlags } from './program';
 
 const WORDS: Partial<Record<LogLevel, string>> = { warn: 'warning  ', error: 'error  ', fatal: 'error  ' };
 
-/** Lines as a command prints them, for a person; standard output belongs to results. */
+/** Prints log lines for users; standard output is reserved for results. */
 class PlainLogs extends ConsoleLogger {
   protected override printMessages(messages: unknown[], _context?: string, level: LogLevel = 'log'): void {
     for (const message of messages) {
@@ -19,17 +19,20 @@ class PlainLogs extends ConsoleLogger {
 
 Logger.overrideLogger(new PlainLogs());
 
-/** What is printed has descriptions of tasks, titles of pages and answers of models in it: no terminal is to obey those. */
+/**
+ * The output contains descriptions of tasks, titles of pages and answers of models, which must not control the
+ * terminal.
+ */
 for (const stream of ['log', 'error'] as const) {
   const print = console[stream].bind(console);
   console[stream] = (...values: unknown[]) =>
     print(...values.map((value) => (typeof value === 'string' ? printableLines(value) : value)));
 }
 
-/** What writing fails with where the reader is gone: of a pipe, as with `| head`, or of a terminal that was closed. */
+/** Errors of writing after the reader has gone: of a pipe, as with `| head`, or of a closed terminal. */
 const UNHEARD = ['EPIPE', 'EIO', 'ENXIO'];
 
-/** Ends the work in order, as a signal does, where nobody reads what is printed. */
+/** Stops gracefully, as on a signal, when the output has no reader. */
 let isHeard = true;
 const endUnheard = (error: NodeJS.ErrnoException): void => {
   if (!UNHEARD.includes(error.code ?? '')) throw error;

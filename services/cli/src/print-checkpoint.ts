@@ -2,15 +2,15 @@ import { join, relative } from 'node:path';
 import { brokerVariable } from '@ui-rl/api';
 import { projectRoot, readCliSettings, type RunFile } from '@ui-rl/settings';
 
-/** Where a run was recorded, as far as that can be opened again. */
+/** Location of a run's records, if they can be opened again. */
 export interface Recorded {
   runId: string;
 }
 
 /**
- * Prints a checkpoint's address, and commands that do something with it from here: none where the weights are kept by a service.
+ * Prints a checkpoint's address, and commands that use it from here: none if a service holds the weights.
  *
- * @param recorded a run of services that end with it, whose records are in its folder
+ * @param recorded a run whose services stop with it, and whose records are in its folder
  */
 export function printCheckpoint(address: string | null | undefined, run: RunFile, recorded?: Recorded): void {
   console.log(`checkpoint ${address ?? 'none'}`);
@@ -32,7 +32,7 @@ function usesOf(address: string, { tasks, eval_tasks: evaluated }: RunFile): str
   return [...evaluation, `try ${page} --checkpoint ${address}`];
 }
 
-/** The page of the demo tasks, as it is named from here. */
+/** Path of the demo tasks' page, relative to the working directory. */
 function phone(): string {
   const folder = join(projectRoot, 'plugins/task-source-demo/pocket');
   const path = relative(process.cwd(), folder);

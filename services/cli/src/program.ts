@@ -1,4 +1,7 @@
-/* oxlint-disable typescript/no-require-imports -- a verb is loaded when it is asked for: with all that the others need it starts two seconds later */
+/*
+ * oxlint-disable typescript/no-require-imports -- loads only the requested command: loading all of them delays the
+ * start by two seconds
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -33,7 +36,7 @@ function version(): string {
   return own;
 }
 
-/** The command line with the verb that is asked for, or with all of them where none is, as for `--help`. */
+/** The program with the requested command, or with all of them if none is given, as for `--help`. */
 export function programWith(verb?: string): Command {
   const program = new Command('ui-rl')
     .description('Teaches vision-language models to operate user interfaces by reinforcement learning')
@@ -44,7 +47,7 @@ export function programWith(verb?: string): Command {
   return program;
 }
 
-/** The run file knows its own options alone: where a flag is none of them, those of the verb may be meant, too. */
+/** The run file only knows its own options: if a flag is not one of them, the command's flags are also candidates. */
 export function withOwnFlags(message: string, program: Command): string {
   const own = program.commands.flatMap(({ options }) => options.flatMap(({ long }) => long ?? []));
   return message.replaceAll(

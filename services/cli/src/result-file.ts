@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 
-/** Writes a result as JSON into a file and a summary to the terminal, or without a file the JSON to standard output. */
+/** Writes a result as JSON to a file and a summary to the terminal, or without a file the JSON to standard output. */
 export async function writeResult(file: string | undefined, result: unknown, summary: string): Promise<void> {
   if (file === undefined) {
     console.log(JSON.stringify(result));

@@ -11,7 +11,7 @@ import { RunEnvironments } from './run-environments';
 
 type Failure = ReturnType<typeof failure>;
 
-/** Answers for the sessions this process holds. */
+/** Handles requests for the sessions of this process. */
 @Controller()
 export class EnvController {
   constructor(@Inject(RunEnvironments) private readonly environments: RunEnvironments) {}

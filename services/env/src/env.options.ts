@@ -3,16 +3,16 @@ import type { EnvironmentEndpointSettings } from '@ui-rl/settings';
 
 /** Configuration of the service itself; everything else is in the run file. */
 export class EnvOptions {
-  /** Serves this run only; without it every run. */
+  /** Serves only this run; default: every run. */
   runId?: string;
-  /** Environments to offer; empty = the one each run names. */
+  /** Environments to offer; empty = the one that each run names. */
   environments: readonly string[];
-  /** What runs may choose. */
+  /** Components that runs may choose. */
   components: ComponentRegistry;
   /** Folder of downloads. */
   cacheDir: string;
   /** Programs of this machine that environments may start. */
   programs: Programs;
-  /** Where environments are served to others; undefined: nowhere. */
+  /** Endpoint that serves environments; undefined: disabled. */
   serve?: EnvironmentEndpointSettings | undefined;
 }

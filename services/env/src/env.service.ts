@@ -5,10 +5,10 @@ import { receiveRunFile, RunService, type ServedRun } from '@ui-rl/service';
 import { EnvOptions } from './env.options';
 import { RunEnvironments } from './run-environments';
 
-/** All env services share the requests to open. */
+/** All env services share the `open` requests. */
 const QUEUE = 'env';
 
-/** Starts environments for the runs there are and opens sessions in them, until the service ends. */
+/** Starts environments for open runs and opens sessions in them, until the service stops. */
 @Injectable()
 export class EnvService extends RunService implements OnModuleDestroy {
   private readonly offers = new Map<string, Responder>();

@@ -60,9 +60,9 @@ describe('the env process', () => {
     ['SIGINT', 0],
     ['SIGKILL', null],
   ] as const)('leaves no browser behind after %s', async (signal, code) => {
-    // A process that is killed removes no files.
+    // A killed process does not remove its files.
     const folder = mkdtempSync(join(tmpdir(), 'uirl-env-'));
-    // A service that is root starts its browser as another user.
+    // A service that runs as root starts its browser as another user.
     chmodSync(folder, 0o711);
     service = startService('env', { NATS_URL: `nats://127.0.0.1:${nats.port}`, TMPDIR: folder });
     await open();

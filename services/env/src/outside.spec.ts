@@ -11,7 +11,7 @@ import { EnvModule } from './env.module';
 
 Logger.overrideLogger(false);
 
-/** As a user writes one, without any import of the project: a counter that clicks increase. */
+/** A user's environment without imports of the project: a counter that clicks increase. */
 const COUNTER = `
 const { createHash } = require('node:crypto');
 

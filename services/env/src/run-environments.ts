@@ -5,17 +5,20 @@ import type { EnvironmentGroup } from '@ui-rl/settings';
 import type { EnvOptions } from './env.options';
 import { plansOf } from './environment-plan';
 
-/** Sessions whose environment is kept, the ended ones included: their last replies may be requested again. */
+/**
+ * Number of sessions whose environment is remembered, including ended ones: their last replies may be requested
+ * again.
+ */
 const MAX_KEPT_SESSIONS = 10_000;
 
-/** The running environments, by run and kind, and which of them has a session. */
+/** The running environments, by run and kind, with their sessions. */
 export class RunEnvironments {
   private readonly runs = new Map<string, Map<string, Sessions>>();
   private readonly bySession = new LRUCache<string, Sessions>({ max: MAX_KEPT_SESSIONS });
 
   constructor(private readonly options: EnvOptions) {}
 
-  /** Starts what a run needs and returns the kinds. Throws what a plugin is refused with. */
+  /** Starts a run's environments and returns their kinds. Throws the error of a rejected plugin. */
   async start(runId: string, environment: EnvironmentGroup): Promise<string[]> {
     const started = new Map<string, Sessions>();
     try {
@@ -42,12 +45,12 @@ export class RunEnvironments {
     return this.bySession.get(sessionId);
   }
 
-  /** Ends the environments of a run. */
+  /** Stops the environments of a run. */
   async release(runId: string): Promise<void> {
     const started = this.runs.get(runId);
     this.runs.delete(runId);
     if (started === undefined) return;
-    // What they remember goes with them.
+    // Their remembered sessions end with them.
     const gone = new Set(started.values());
     for (const [id, sessions] of this.bySession.entries()) if (gone.has(sessions)) this.bySession.delete(id);
     await closeAll(started);

@@ -38,7 +38,7 @@ const SOURCE = `module.exports.default = {
   }),
 };`;
 
-/** JSON, of which a test knows what it expects. */
+/** JSON whose form the test knows. */
 export interface Told {
   [key: string]: Told;
 }
@@ -49,7 +49,7 @@ export const RIGHT = { action: 'click', x: 50, y: 10 };
 
 export const limits = { host: '127.0.0.1', port: 0, keys: [], maxRequests: 16, maxBodyBytes: 2 ** 20 };
 
-/** An env service's environments for others, with the form as the only page and three sessions; and who asks them. */
+/** An env service's endpoint with the form as the only page and three sessions, and its clients. */
 export class ServedForm {
   private constructor(
     readonly folder: string,
@@ -78,7 +78,7 @@ export class ServedForm {
     rmSync(this.folder, { recursive: true });
   }
 
-  /** Others of the same kind, for a server of their own. */
+  /** Other environments of the same kind, for a separate server. */
   otherEnvironments(): RunEnvironments {
     return environmentsOf(this.components, this.folder);
   }
@@ -87,7 +87,7 @@ export class ServedForm {
     return runFileIn(this.folder, name, environment);
   }
 
-  /** One of the project's own clients, with the options that a run file gives it. */
+  /** One of the project's own clients, with the options of a run file. */
   async client(choice: { name: string; [option: string]: unknown }): Promise<Sessions> {
     const log = () => {};
     const context = { pages: {}, maxSessions: 4, programs: {}, log };
@@ -110,7 +110,7 @@ export class ServedForm {
     });
   }
 
-  /** A socket that sends texts as they are. */
+  /** A socket that sends raw texts. */
   async socket(path: string, base = this.server.url) {
     const ws = new WebSocket(base.replace('http', 'ws') + path);
     const inbox: Told[] = [];
@@ -129,12 +129,12 @@ export class ServedForm {
     return this.environments.of('(served)', 'browser')!.size;
   }
 
-  /** Until nobody plays. */
+  /** Waits until no episode is in progress. */
   async isLeft(): Promise<void> {
     await eventually('the end of the sessions', () => this.sessionCount() === 0);
   }
 
-  /** Over HTTP nothing says goodbye. */
+  /** Over HTTP, a client cannot announce that it leaves. */
   async leaveHttp(): Promise<void> {
     const others = [...this.episodes.ids()].filter((id) => id.startsWith('http/'));
     for (const id of ['(http)', ...others]) await this.episodes.end(id);

@@ -11,8 +11,9 @@ import type { EvaluationPlan, GoalSet } from './plan';
 export type Stage = OpenEvaluation['stage'];
 
 /**
- * The evaluation of a checkpoint during training; undefined where there is none. The last one is played by the final evaluation. The steps
- * of a warm start are short: as many evaluations of them would still be played while reinforcement learning waits for its first episodes.
+ * The evaluation stage of a checkpoint during training; undefined if there is none. The final evaluation covers the
+ * last one. Steps of a warm start are short: evaluating many of them would delay the first episodes of reinforcement
+ * learning.
  */
 export function stageOf(
   { step, last = false, warmStart }: Pick<CheckpointEvent, 'step' | 'last' | 'warmStart'>,
@@ -25,7 +26,7 @@ export function stageOf(
   return every > 0 && step > 0 && step % every === 0 ? 'periodic' : undefined;
 }
 
-/** Unique among all runs, so that rollout ids made of it are too. */
+/** Unique among all runs, and therefore also the rollout ids that are derived from it. */
 export function evaluationId(runId: string, stage: Stage, version: number, set: string): string {
   const when = stage === 'periodic' ? `${stage}-${String(version).padStart(6, '0')}` : stage;
   return `${runId}-${when}-${set}`;
@@ -46,8 +47,8 @@ export function taskOf(set: GoalSet, index: number): LoadedTask {
 }
 
 /**
- * One episode of an evaluation as an actor gets it. Every stage plays the same seeds, so that before and after can be
- * compared in pairs; none of them is in the range of the training seeds. Each episode is a group of its own.
+ * The rollout request of one evaluation episode. Every stage plays the same seeds, so that stages can be compared in
+ * pairs; none of them is in the range of the training seeds. Each episode is a separate group.
  */
 export function episodeRollout(
   plan: EvaluationPlan,

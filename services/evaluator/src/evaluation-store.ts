@@ -2,7 +2,7 @@ import type { BusService } from '@ui-rl/bus';
 import { EvaluatorState, runKeys } from '@ui-rl/contracts';
 import { EMPTY } from './state';
 
-/** The evaluations of a run that are open, in the `runs` bucket: what survives the end of the process. */
+/** The open evaluations of a run in the `runs` bucket: the state that survives the process. */
 export class EvaluationStore {
   private readonly key: string;
 
@@ -17,13 +17,13 @@ export class EvaluationStore {
     return (await this.bus.runsBucket.get(this.key, EvaluatorState))?.value ?? EMPTY;
   }
 
-  /** Durable when it resolves. A change that gives null changes nothing. */
+  /** Durable when it resolves. Return null from `change` to leave the state unchanged. */
   async change(change: (state: EvaluatorState) => EvaluatorState | null): Promise<void> {
     const next = (current: EvaluatorState | null) => change(current ?? EMPTY);
     await this.bus.runsBucket.change(this.key, next, EvaluatorState);
   }
 
-  /** Yields when something has changed, until the signal aborts. */
+  /** Yields after each change, until the signal aborts. */
   async *changes(signal: AbortSignal): AsyncGenerator<void> {
     for await (const _ of this.bus.runsBucket.watch(this.key, signal)) yield;
   }

@@ -100,7 +100,7 @@ it('has episodes played again that were lost, and counts those that are lost eac
   const evaluations = await world.follow<EvaluationEvent>(runId, 'evaluation');
   const warnings = await world.follow(runId, 'warning');
   const asked: RolloutRequest[] = [];
-  // Requests that are taken out of the queue and never answered, as where a stream has lost its storage.
+  // Requests that are taken out of the queue and never answered, as if a stream had lost its storage.
   await world.startActor(runId, (request) => {
     asked.push(request);
     if (request.groupIndex === 2) return null;
@@ -172,7 +172,7 @@ it('goes on where it was when it is killed over and over', async () => {
   await service.kill();
   service = start();
   world.ends.push(() => service.kill());
-  // 36 training and 24 evaluation episodes, of which 4 and 3 come a second time.
+  // 36 training and 24 evaluation episodes, of which 4 and 3 are delivered twice.
   await feed(67);
   await world.inPhase(runId, 'training');
   await eventually('both results', () => evaluations.length >= 2);

@@ -2,9 +2,9 @@ import type { ComponentRegistry } from '@ui-rl/plugin-kit';
 
 /** Configuration of the service itself. A class, so that it can be injected. */
 export abstract class EvaluatorOptions {
-  /** The only run to serve; without it every run that has not ended. */
+  /** The only run to serve; default: every open run. */
   readonly runId?: string;
-  /** What runs may choose. */
+  /** Components that runs may choose. */
   readonly components: ComponentRegistry;
   /** Folder of downloads. */
   readonly cacheDir: string;

@@ -249,7 +249,7 @@ it('evaluates what the verifier of the run judges without checks, and tells the 
     ],
     metrics: { 'env/all/reward/total': 0.5, 'env/all/episodes': 2 * EPISODES, 'env/all/success': 1 },
   });
-  // Nothing but rewards judges: there is no rate at all.
+  // Only rewards judge, so there is no success rate.
   const rewarded = await evaluated({ rewards: [{ name: 'progress' }] });
   expect(rewarded.tasks.map(({ taskId }) => taskId)).toEqual(['wifi', 'free']);
 });

@@ -13,11 +13,13 @@ export function trajectoryConsumer(runId: string, purpose: Purpose): string {
   return `evaluator-${runId}-${purpose}`;
 }
 
-/** Episodes of open evaluations that were released and that nobody plays any more. They count as invalid, which has them played again. */
+/**
+ * Finds released episodes of open evaluations that are lost. They count as invalid and are therefore played again.
+ */
 export class LostEpisodes {
   private readonly owed: OwedEpisodes<RolloutRequest>;
 
-  /** @param take takes a trajectory in */
+  /** @param take handles a trajectory */
   constructor(
     private readonly bus: BusService,
     private readonly plan: EvaluationPlan,
@@ -41,7 +43,7 @@ export class LostEpisodes {
     );
   }
 
-  /** Looks now and then, until the signal aborts. */
+  /** Checks periodically, until the signal aborts. */
   watch(signal: AbortSignal): Promise<void> {
     return this.owed.watch(signal);
   }

@@ -9,7 +9,7 @@ import {
 
 type Sums = Readonly<Record<string, number>>;
 
-/** What is summed over the episodes of an evaluation, so that it need not keep them. */
+/** Sums over the episodes of an evaluation, so that the episodes need not be kept. */
 const EPISODES = 'episodes';
 const TURNS = 'turns';
 const TOKENS = 'tokens';
@@ -17,7 +17,7 @@ const PARSE_FAILURES = 'parse_failures';
 const TRUNCATED = 'truncated';
 const REWARD = 'reward/total';
 
-/** The sums with one more episode. */
+/** The sums, including one more episode. */
 export function withSums(sums: Sums = {}, episode: Trajectory): Record<string, number> {
   const { status, reward, rewards, turns } = episode;
   const own: Sums = {
@@ -33,13 +33,13 @@ export function withSums(sums: Sums = {}, episode: Trajectory): Record<string, n
   return addSums([sums, own]);
 }
 
-/** The metrics of an evaluation, by the names that those of a step have. Groups are the episodes of a task. */
+/** The metrics of an evaluation, with the same names as those of a step. Groups are the episodes of a task. */
 export function evaluationMetrics(
   { sums }: Pick<OpenEvaluation, 'sums'>,
   tasks: readonly TaskScore[],
 ): Record<string, number> {
   const groups = tasks.filter(({ episodes }) => episodes > 0);
-  // Evaluations that an earlier version began have no sums.
+  // Evaluations started by an earlier version have no sums.
   if (sums === undefined) return {};
   const { [EPISODES]: episodes, [TURNS]: turns, [TOKENS]: tokens, [PARSE_FAILURES]: unread } = sums;
   const rewards = Object.entries(sums).filter(([name]) => name.startsWith('reward/'));
@@ -56,7 +56,7 @@ export function evaluationMetrics(
   };
 }
 
-/** Of the tasks whose episodes say whether they succeeded. */
+/** Over the tasks whose episodes have verdicts on success. */
 function successMetrics(groups: readonly TaskScore[]): Record<string, number> {
   const share = (fits: (group: TaskScore) => boolean): number => groups.filter(fits).length / groups.length;
   const judged = groups.reduce((sum, group) => sum + group.episodes, 0);

@@ -18,32 +18,32 @@ export interface GoalSet {
   tasks: LoadedTask[];
 }
 
-/** What the evaluator knows of a run. */
+/** The evaluator's view of a run. */
 export interface EvaluationPlan {
   runId: string;
   sets: GoalSet[];
   episodesPerTask: number;
-  /** Evaluate before training. */
+  /** Whether to evaluate before training. */
   baseline: boolean;
-  /** Evaluate where the warm start has ended. */
+  /** Whether to evaluate at the end of the warm start. */
   warmStart: boolean;
-  /** Nothing follows the warm start. */
+  /** Whether the run ends with the warm start. */
   onlyWarmStart: boolean;
-  /** Evaluate checkpoints whose step is a multiple; 0 = none. */
+  /** Evaluates checkpoints whose step is a multiple of this; 0 = none. */
   every: number;
-  /** Tries at one episode, the first included, before it counts as invalid. */
+  /** Maximum number of attempts at one episode, including the first, before it counts as invalid. */
   maxAttempts: number;
   seed: number;
-  /** Tasks of which no verifier says whether they succeed, but rewards what was reached. */
+  /** Tasks without a verifier's verdict, which only rewards judge. */
   judgedByRewards: LoadedTask[];
-  /** Tasks that are left out, since nothing of the run can judge them. */
+  /** Excluded tasks that nothing in the run can judge. */
   unchecked: LoadedTask[];
 }
 
 /**
- * Reads the run file of a run and loads what is evaluated.
+ * Reads the run file of a run and loads the tasks to evaluate.
  *
- * @throws SettingsError or PluginError that names what is wrong
+ * @throws SettingsError or PluginError that describes the fault
  */
 export async function planRun(record: RunRecord, receiver: RunFileReceiver): Promise<EvaluationPlan> {
   const { runId } = record;

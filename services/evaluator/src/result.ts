@@ -4,7 +4,7 @@ import { evaluationMetrics } from './metrics';
 import type { EvaluationPlan } from './plan';
 import { tally } from './state';
 
-/** The score of an evaluation whose episodes are all in. Invalid episodes say nothing and count for nothing. */
+/** The score of an evaluation with all of its episodes. Invalid episodes are excluded. */
 export function resultOf(
   plan: EvaluationPlan,
   evaluation: OpenEvaluation,

@@ -18,8 +18,8 @@ import { Stages } from './stages';
 import { begin, classify, record } from './state';
 
 /**
- * Evaluates one run. Consumers and watchers only write down what has happened; whatever follows from it is done by
- * `Stages`, which starts from what is written down. So it resumes where it was, whenever the process ends.
+ * Evaluates one run. Consumers and watchers only record events; `Stages` performs all consequences, based on
+ * the recorded state. The evaluation therefore resumes correctly, whenever the process ends.
  */
 export class RunEvaluator implements ServedRun {
   private readonly store: EvaluationStore;
@@ -27,7 +27,7 @@ export class RunEvaluator implements ServedRun {
   private readonly stall: StallWatch;
   private readonly lost: LostEpisodes;
   private phase: RunPhase | null = null;
-  /** The learner has served the run: before, episodes would fail and minutes pass for nothing. */
+  /** Whether the learner has served the run: before that, episodes would fail and waste time. */
   private hasPolicy = false;
   private changed: () => void = () => undefined;
   private taking: Promise<void> = Promise.resolve();
@@ -81,7 +81,7 @@ export class RunEvaluator implements ServedRun {
     }
   }
 
-  /** A run that waits for its turn at the device is not evaluated, and its training does not begin. */
+  /** A run that waits for the device is not evaluated, and its training does not start. */
   private get waitsForLearner(): boolean {
     return this.phase === 'baseline' && !this.hasPolicy;
   }
@@ -129,7 +129,7 @@ export class RunEvaluator implements ServedRun {
     return Promise.all([trajectories('eval'), trajectories('baseline'), checkpoints()]);
   }
 
-  /** One after the other: what comes of a refill must not be taken before the refill is recorded. */
+  /** Sequentially: the result of a refill must not be handled before the refill is recorded. */
   private take(trajectory: Trajectory): Promise<void> {
     const taken = this.taking.then(() => this.takeNow(trajectory));
     this.taking = taken.catch(() => undefined);
@@ -158,7 +158,7 @@ export class RunEvaluator implements ServedRun {
     if (stage === undefined) return;
     const state = await this.bus.runs.state(this.plan.runId);
     if (state?.phase !== 'training') return;
-    // Silence before it began is none of its own.
+    // Silence before the start does not count.
     this.stall.sign();
     const start = { stage, policy: name, policyVersion: step };
     await this.store.change((current) => begin(current, this.plan, start));

@@ -13,10 +13,10 @@ import type { EvaluationPlan } from './plan';
 import { resultOf } from './result';
 import { attemptAt, begin, close, markReleased, pendingEpisodes, type StageStart } from './state';
 
-/** Publishing at the same time. */
+/** Number of concurrent publishes. */
 const RELEASE_AT_ONCE = 16;
 
-/** Takes a run one step further: what is to be done follows from its phase and from what is stored, and from nothing else. */
+/** Advances a run: the next action depends only on its phase and on the stored state. */
 export class Stages {
   constructor(
     private readonly bus: BusService,
@@ -24,7 +24,7 @@ export class Stages {
     private readonly store: EvaluationStore,
   ) {}
 
-  /** Does all that can be done now. Every part may run twice. */
+  /** Performs all possible actions. Every part is idempotent. */
   async advance(phase: RunPhase): Promise<void> {
     const start = await this.startOf(phase);
     if (start !== null) await this.store.change((state) => begin(state, this.plan, start));
@@ -61,7 +61,7 @@ export class Stages {
     this.bus.logger.log(`${evaluationId}: released ${outcomes.length} episodes`);
   }
 
-  /** Requests one episode from the actors; requested twice, it is played once. */
+  /** Requests one episode from the actors; a repeated request is played once. */
   async requestEpisode(evaluation: OpenEvaluation, index: number, attempt: number): Promise<void> {
     const rollout = episodeRollout(this.plan, evaluation, index, attempt);
     const subject = subjects.rollout(this.plan.runId, rollout.purpose);
@@ -94,7 +94,7 @@ export class Stages {
   }
 }
 
-/** Which checkpoint is the result of the run, where that is not the last one. */
+/** Describes the run's best checkpoint, if it is not the last one. */
 function bestInWords(best: EvaluationScore | undefined): string | undefined {
   if (best === undefined || best.stage === 'final') return undefined;
   const rate = (100 * best.successRate!).toFixed(1);

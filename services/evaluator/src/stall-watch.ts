@@ -3,13 +3,13 @@ import type { EvaluationStore } from './evaluation-store';
 import { pendingEpisodes } from './state';
 
 export interface StallWatchOptions {
-  /** Silence after which it is a stall. */
+  /** Time without progress that counts as a stall, in ms. */
   stallMs: number;
-  /** Whether nothing can begin before the learner serves the run. */
+  /** Whether the start depends on a learner that does not serve the run yet. */
   waitsForLearner: () => boolean;
 }
 
-/** Warns where an evaluation waits for episodes, or a run for its learner, and nothing happens. Once per stall. */
+/** Warns if an evaluation waits for episodes, or a run for its learner, without progress. Once per stall. */
 export class StallWatch {
   private lastSign = performance.now();
   private warned = false;
@@ -21,13 +21,13 @@ export class StallWatch {
     private readonly options: StallWatchOptions,
   ) {}
 
-  /** Something went on. */
+  /** Records progress. */
   sign(): void {
     this.lastSign = performance.now();
     this.warned = false;
   }
 
-  /** Looks now and then, until the signal aborts. */
+  /** Checks periodically, until the signal aborts. */
   start(signal: AbortSignal): void {
     const timer = setInterval(() => {
       this.look().catch((error: unknown) => this.bus.logger.error(error));
@@ -53,7 +53,7 @@ export class StallWatch {
       `stall.${this.bus.instance}.${since}`,
     );
   }
-  /** Undefined where no evaluation is open. */
+  /** Undefined if there is no open evaluation. */
   private async waitsForEpisodes(seconds: number): Promise<string | undefined> {
     const { open } = await this.store.read();
     if (open.length === 0) return undefined;

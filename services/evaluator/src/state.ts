@@ -7,7 +7,7 @@ import type { EvaluationPlan } from './plan';
 const PENDING = '.';
 const SUCCESS = 's';
 const FAILURE = 'f';
-/** Rewards alone say what it is worth. */
+/** Judged only by rewards. */
 const UNJUDGED = 'u';
 const INVALID = 'x';
 
@@ -19,7 +19,7 @@ export interface StageStart {
   policyVersion: number;
 }
 
-/** Begins a stage: one evaluation per set. Null where it was begun already. */
+/** Starts a stage: one evaluation per set. Null if it was already started. */
 export function begin(state: EvaluatorState, plan: EvaluationPlan, start: StageStart): EvaluatorState | null {
   const { stage, policyVersion } = start;
   const known =
@@ -42,7 +42,10 @@ export function begin(state: EvaluatorState, plan: EvaluationPlan, start: StageS
 
 export type Verdict = 'count' | 'refill' | 'ignore';
 
-/** What a trajectory is to an evaluation. One that was counted already, or whose refill was requested, is ignored. */
+/**
+ * The meaning of a trajectory for an evaluation. One that was already counted, or whose refill was requested, is
+ * ignored.
+ */
 export function classify(state: EvaluatorState, trajectory: Trajectory, maxAttempts: number): Verdict {
   const { request, status } = trajectory;
   const evaluation = find(state, request.evaluationId);
@@ -52,7 +55,7 @@ export function classify(state: EvaluatorState, trajectory: Trajectory, maxAttem
   return status === 'invalid' && request.attempt + 1 < maxAttempts ? 'refill' : 'count';
 }
 
-/** The state after a trajectory; null where it changes nothing. */
+/** The state after a trajectory; null if it is unchanged. */
 export function record(
   state: EvaluatorState,
   trajectory: Trajectory,
@@ -76,7 +79,10 @@ export function markReleased(state: EvaluatorState, id: string): EvaluatorState 
   return update(state, id, (evaluation) => ({ ...evaluation, released: true }));
 }
 
-/** Removes an evaluation whose result was published, and notes what it found; a stage is done with the last of its sets. */
+/**
+ * Removes an evaluation whose result was published, and records its result; a stage is complete with the last of its
+ * sets.
+ */
 export function close(state: EvaluatorState, id: string, score: EvaluationScore): EvaluatorState | null {
   const evaluation = find(state, id);
   if (evaluation === undefined) return null;
@@ -87,7 +93,7 @@ export function close(state: EvaluatorState, id: string, score: EvaluationScore)
   return { ...state, open, stagesDone, scores: withScore(state.scores, score) };
 }
 
-/** Of each set the best score before the newest, that of the warm start, and the newest. */
+/** For each set, the best score before the latest, that of the warm start, and the latest. */
 function withScore(scores: readonly EvaluationScore[] = [], newest: EvaluationScore): EvaluationScore[] {
   const { stage, set, policyVersion, checkpoint, successRate, interval } = newest;
   const ofSet = scores.filter((score) => score.set === set && score.successRate !== null);
@@ -101,17 +107,17 @@ export function attemptAt(evaluation: OpenEvaluation, index: number): number {
   return evaluation.refills[index] ?? 0;
 }
 
-/** Indices of the episodes that are still to come. */
+/** Indices of the pending episodes. */
 export function pendingEpisodes(evaluation: OpenEvaluation): number[] {
   return Array.from(evaluation.outcomes).flatMap((outcome, index) => (outcome === PENDING ? [index] : []));
 }
 
 export interface Tally {
   successes: number;
-  /** Episodes that say whether the policy succeeded. */
+  /** Episodes with a verdict on success. */
   episodes: number;
   invalid: number;
-  /** Valid ones that do not. */
+  /** Valid episodes without one. */
   unjudged: number;
 }
 

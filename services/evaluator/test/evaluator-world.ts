@@ -44,10 +44,10 @@ export function byId(events: EvaluationEvent[]): Record<string, EvaluationEvent>
   return Object.fromEntries(events.map((event) => [event.evaluationId, event]));
 }
 
-/** A broker with runs, evaluators, and what actors and the learner would send them. */
+/** A broker with runs and evaluators, and simulated actors and learner. */
 export class EvaluatorWorld {
   private runs = 0;
-  /** What a test has opened; ended after it, the last first. */
+  /** Cleanup functions of a test, run in reverse order. */
   readonly ends: (() => Promise<unknown>)[] = [];
 
   private constructor(
@@ -71,14 +71,14 @@ export class EvaluatorWorld {
     await this.nats.stop();
   }
 
-  /** A run that its learner serves. */
+  /** Creates a run that is served by its learner. */
   async createRun(phase: RunPhase = 'baseline', changes: object = {}): Promise<string> {
     const runId = await this.announceRun(phase, changes);
     await this.servePolicy(runId);
     return runId;
   }
 
-  /** As a learner does once it serves a run. */
+  /** Serves the run, like a learner. */
   async servePolicy(runId: string): Promise<void> {
     const policy = {
       epoch: 0,
@@ -90,7 +90,7 @@ export class EvaluatorWorld {
     await this.bus.runs.putPolicy(runId, policy);
   }
 
-  /** A run that waits for its learner. */
+  /** Announces a run that waits for its learner. */
   async announceRun(phase: RunPhase = 'baseline', changes: object = {}): Promise<string> {
     this.runs += 1;
     const runId = `run-${this.runs}`;
@@ -113,7 +113,7 @@ export class EvaluatorWorld {
     });
   }
 
-  /** Plays rollouts. Returns all requests it received, repeated ones as often as they came. */
+  /** Plays rollouts. Returns all received requests, including repeated ones. */
   async startActor(runId: string, play: Play): Promise<RolloutRequest[]> {
     const requests: RolloutRequest[] = [];
     const consumption = await this.bus.consume<RolloutRequest>({
@@ -136,7 +136,7 @@ export class EvaluatorWorld {
     await this.bus.publishJson(subjects.trajectory(request.runId, request.purpose), trajectory, id);
   }
 
-  /** Events of a run as they come in. */
+  /** Collects events of a run as they arrive. */
   async follow<T extends RunEvent>(runId: string, type: T['type']): Promise<T[]> {
     const seen: T[] = [];
     const consumption = await this.bus.consume<T>({
@@ -155,7 +155,7 @@ export class EvaluatorWorld {
     return eventually(`phase ${phase}`, async () => (await this.bus.runs.state(runId))?.phase === phase);
   }
 
-  /** The evaluator has taken it in when this resolves. */
+  /** Resolves when the evaluator has handled it. */
   async announceCheckpoint(
     runId: string,
     step: number,

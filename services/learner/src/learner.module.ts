@@ -5,7 +5,7 @@ import { LearnerService, LearnerServiceOptions } from './learner.service';
 
 @Module({})
 export class LearnerModule {
-  /** @param endpoint where the policy answers OpenAI's API; default: nowhere */
+  /** @param endpoint on which the policy serves OpenAI's API; default: disabled */
   static forRoot(options: LearnerServiceOptions, endpoint?: EndpointSettings): DynamicModule {
     const served = [PolicyEndpoint, { provide: PolicyEndpointSettings, useValue: endpoint }];
     return {

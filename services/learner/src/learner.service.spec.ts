@@ -20,7 +20,7 @@ it('goes on after its process ended: nothing is trained twice, nothing is lost',
   const half = await world.play(runId, { group: 1, member: 0, reward: 1 });
   const before = await world.bus.runs.policy(runId);
   await world.quit();
-  // What was trained already is delivered once more, as after a lost acknowledgement.
+  // Delivers an already trained episode again, as after a lost acknowledgement.
   await world.bus.publishJson(
     subjects.trajectory(runId, 'train'),
     Object.assign(makeTrajectory(), half, {
@@ -161,7 +161,7 @@ it('marks a run it cannot serve as failed, with the reason', async () => {
 });
 
 describe('the minutes of a training are those of the broker', () => {
-  /** A training that a host began whose clock is so many minutes behind. */
+  /** A training that was started by a host whose clock is behind. */
   async function startTraining(maxMinutes: number, minutesBehind: number, totalMinutes = 0): Promise<string> {
     const runId = world.newRunId();
     await world.bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} });

@@ -17,17 +17,20 @@ import { startLearner } from './start/start-learner';
 
 /** Configuration of the service itself. A class, so that it can be injected. */
 export abstract class LearnerServiceOptions {
-  /** The only run to serve; without it one run after the other. */
+  /** The only run to serve; default: one run after the other. */
   readonly runId?: string;
-  /** What runs may choose from. */
+  /** Components that runs may choose. */
   readonly components: ComponentRegistry;
-  /** Reads a run's options from its record; rejects where they make no sense. */
+  /** Reads a run's options from its record; rejects invalid ones. */
   readonly optionsOf: (run: RunSnapshot) => Promise<LearnerOptions>;
   /** Called with an error that ends the process. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Gives each run its learner, one at a time. A learner goes on answering after its run's end, until the next run begins. */
+/**
+ * Creates the learner of each run, one at a time. A learner continues to answer after its run's end, until the next
+ * run begins.
+ */
 @Injectable()
 export class LearnerService extends RunService {
   constructor(
@@ -38,7 +41,7 @@ export class LearnerService extends RunService {
     super(bus, { runId: own.runId, oneAtATime: true });
   }
 
-  /** Waits to be the only learner of the run, which it is until another one takes over. */
+  /** Waits to become the only learner of the run, until another one takes over. */
   protected async prepare(run: RunSnapshot, signal: AbortSignal): Promise<ServedRun | null> {
     const { bus } = this;
     const { runId } = run.record;
@@ -84,7 +87,7 @@ export class LearnerService extends RunService {
   private async start(run: RunSnapshot, lease: Lease): Promise<Learner | null> {
     const { bus, own } = this;
     const { components } = own;
-    // Whoever waits need not wait for this one to fall silent.
+    // Releases the lease, so that a waiting learner need not wait for its expiry.
     const onFailure = (error: unknown): void => void lease.release().finally(() => own.onFailure(error));
     try {
       const options = await own.optionsOf(run);
@@ -97,7 +100,7 @@ export class LearnerService extends RunService {
     }
   }
 
-  /** A model that is not here, or is none, or cannot do what the run asks of it. */
+  /** A model that is missing, invalid, or does not support the run's options. */
   protected override isMisconfiguration(error: unknown): boolean {
     if (super.isMisconfiguration(error)) return true;
     return [...causesOf(error)].some(
@@ -124,7 +127,7 @@ export class LearnerService extends RunService {
     }
   }
 
-  /** @throws LeaseLost where another learner has taken over: this one begins again, and waits */
+  /** @throws LeaseLost if another learner has taken over: this one starts again, and waits */
   private async untilLost(runId: string, { lost }: Lease, stop: AbortSignal): Promise<void> {
     await aborted(AbortSignal.any([stop, lost]));
     const isOver = stop.aborted || (await this.bus.runs.record(runId)) === null;

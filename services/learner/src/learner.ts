@@ -29,7 +29,7 @@ const TRAINING_PHASES: readonly RunPhase[] = ['baseline', 'training'];
 export interface LearnerParts {
   runId: string;
   bus: BusService;
-  /** Of the run: it is this learner's alone as long as it holds. */
+  /** Lease of the run: it belongs to this learner alone while the lease is held. */
   lease: Lease;
   options: Pick<
     LearnerOptions,
@@ -45,7 +45,7 @@ export interface LearnerParts {
   sampler: Sampler;
   weights: PolicyWeights;
   policy: PolicyServer;
-  /** The same policy for callers from outside. */
+  /** The same policy for outside clients. */
   outside: OutsidePolicy;
   computer: DialectComputer;
   intake: EpisodeIntake;
@@ -55,11 +55,11 @@ export interface LearnerParts {
   trackers: Trackers;
   reports: StepReports;
   evaluations: Consumption;
-  /** Called with an error that nothing can be done about: the process should end, a new one resumes from the last checkpoint. */
+  /** Called with an unrecoverable error: the process should exit, and a new one resumes from the last checkpoint. */
   onFailure: (error: unknown) => void;
 }
 
-/** The learner of one run, once it has been started: serves the run's policy and trains it. */
+/** The running learner of one run: serves the run's policy and trains it. */
 export class Learner {
   private readonly logger = new Logger('learner');
   private readonly stopping = new AbortController();
@@ -88,7 +88,7 @@ export class Learner {
     return (await this.deposed()) ?? this.parts.policy.act(request);
   }
 
-  /** @param screenshot size whose `modelImage` is wanted, the size in which the model sees it */
+  /** @param screenshot size for which to return `modelImage`, the size in which the model sees it */
   async info(screenshot?: ImageSize): Promise<PolicyInfoReply | Refusal> {
     const { runId, weights, engine, policy } = this.parts;
     const deposed = await this.deposed();
@@ -99,7 +99,7 @@ export class Learner {
     return { runId, step, adapterDigest: digest, engine: { ...(await engine.info()) }, modelImage };
   }
 
-  /** What requests are answered with in a process that did not run for a while: another learner has trained the policy meanwhile. */
+  /** The reply of a process that was suspended while another learner has trained the policy. */
   private async deposed(): Promise<Refusal | undefined> {
     try {
       await this.parts.lease.ensure();
@@ -110,12 +110,12 @@ export class Learner {
     }
   }
 
-  /** Episodes that may wait for their batch at the same time. */
+  /** Maximum number of episodes that may wait for their batch. */
   get openTrajectories(): number {
     return openTrajectories(this.parts.options);
   }
 
-  /** Takes in one episode; resolves when nothing more needs its message. */
+  /** Handles one episode; resolves when its message can be acknowledged. */
   async accept(trajectory: Trajectory, signal: AbortSignal): Promise<void> {
     await this.parts.lease.ensure();
     if (this.parts.loop.finished) return;
@@ -125,7 +125,7 @@ export class Learner {
     await untilSettled(waiting.settled, signal);
   }
 
-  /** Trains what is complete. */
+  /** Trains on complete groups. */
   private advance(): void {
     const { loop } = this.parts;
     loop
@@ -134,7 +134,7 @@ export class Learner {
       .catch((error: unknown) => (error instanceof Untrainable ? this.end(error) : this.fail(error)));
   }
 
-  /** The run cannot go on, wherever it is served. */
+  /** Fails the run, which no process can continue. */
   private async end({ message }: Untrainable): Promise<void> {
     const { bus, runId } = this.parts;
     this.logger.error(`run ${runId} has failed: ${message}`);
@@ -143,7 +143,7 @@ export class Learner {
       .catch((error: unknown) => this.fail(error));
   }
 
-  /** Serves no more and releases the device. */
+  /** Stops serving and releases the device. */
   async stop(): Promise<void> {
     const { evaluations, trackers, reports, computer } = this.parts;
     this.stopping.abort();
@@ -165,7 +165,7 @@ export class Learner {
     }
   }
 
-  /** Follows the run's phase: when training may begin, how long it may take, when it is over. */
+  /** Follows the run's phase: when training may start, how long it may take, when it is over. */
   private async follow(): Promise<void> {
     const { bus, runId } = this.parts;
     try {
@@ -215,7 +215,7 @@ export class Learner {
     }
   }
 
-  /** A learner that another one has taken over from is no failure: whoever serves the run follows the lease. */
+  /** Being superseded is not a failure: the service follows the lease. */
   private fail(error: unknown): void {
     if (this.stopping.signal.aborted) return;
     const { lease, onFailure } = this.parts;

@@ -4,7 +4,7 @@ import { openApplication, receiveRunFile, serviceMain } from '@ui-rl/service';
 import { LearnerModule } from './learner.module';
 import { LEARNER_USES, learnerOptions } from './run-options';
 
-/** Owns the device of a run: answers with its policy and trains it. Waits for NATS and for a run. */
+/** Owns the device of a run: serves its policy and trains it. Waits for NATS and for a run. */
 serviceMain('learner', ({ bus, components, settings, fail }) =>
   openApplication(
     bus,
@@ -16,7 +16,7 @@ serviceMain('learner', ({ bus, components, settings, fail }) =>
           const receiver = { bus, components, cacheDir: settings.cacheDir };
           return learnerOptions(await receiveRunFile(record, LEARNER_USES, receiver), settings);
         },
-        // Episodes that were not trained yet come again to the process that takes over.
+        // Episodes that were not trained on are redelivered to the process that takes over.
         onFailure: fail,
       },
       settings.policyEndpoint,

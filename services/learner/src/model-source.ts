@@ -8,9 +8,9 @@ export interface FoundModel {
 }
 
 /**
- * The folder of a run's model: one of the hub is fetched where the cache lacks it. A run that goes on takes the commit it began
- * with, though the branch may have moved: its adapter belongs to those weights.
- * @param begun what the run's newest checkpoint says
+ * The folder of a run's model; fetches a hub model if it is not cached. A resumed run uses its original commit,
+ * even if the branch has moved, because its adapter belongs to those weights.
+ * @param begun the model in the run's newest checkpoint
  */
 export async function findModel(
   name: string,

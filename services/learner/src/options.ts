@@ -7,28 +7,28 @@ import type { IfLogDirExists } from './run-folder';
 import type { AlgorithmOptions } from './training/algorithm';
 import type { CollapseGuardOptions } from './training/guard/collapse-guard';
 
-/** Supervised training on stored episodes, before reinforcement learning begins. */
+/** Supervised training on stored episodes before reinforcement learning. */
 export interface WarmStartOptions {
   /** File of episodes. */
   episodes: string;
   loss: ComponentChoice;
-  /** Episodes whose return exceeds it are imitated. */
+  /** Minimum return (exclusive) of episodes to imitate. */
   rewardThreshold: number;
-  /** Episodes, or pairs, of a step. */
+  /** Number of episodes, or pairs, per step. */
   batchSize: number;
   epochs: number;
   /** Instead of epochs. */
   steps?: number | undefined;
   learningRate: number;
-  /** The run ends with it. */
+  /** Whether the run ends with it. */
   only: boolean;
-  /** Sources of the tasks that are evaluated: nothing is learnt from them. */
+  /** Sources of evaluation tasks, which are excluded from training. */
   evaluationTasks: TaskSourceChoice[];
-  /** Name of the environment that plays those which name none. */
+  /** Environment of tasks that name none. */
   environment?: string;
 }
 
-/** What the learner needs to know about a run. */
+/** The learner's view of a run. */
 export interface LearnerOptions {
   /** Folder of all runs. */
   runsDir: string;
@@ -38,61 +38,61 @@ export interface LearnerOptions {
   /** A name on the hub, or one of `models`. */
   model: string;
   hub: HubOptions;
-  /** Folders of models by name. */
+  /** Model folders by name. */
   models: Readonly<Record<string, string>>;
   /** Folder of downloads. */
   cacheDir: string;
-  /** How the policy writes its actions. */
+  /** Action format of the policy. */
   dialect: ComponentChoice;
-  /** Whether it is told how, or knows by training. */
+  /** Whether the prompt explains the actions, or the model was trained on them. */
   promptStyle: PromptStyle;
   /** Folder of adapters for servers that sample outside of the engine. */
   adaptersDir: string;
-  /** Keys of such servers, by address. */
+  /** API keys of such servers, by address. */
   samplerKeys: Readonly<Record<string, string>>;
   engine: ComponentChoice;
   sampler: ComponentChoice;
   trackers: ComponentChoice[];
-  /** Groups of each step that are written as pages for people. */
+  /** Number of groups per step that are written as readable pages. */
   groupsToLog: number;
   algorithm: AlgorithmOptions;
   warmStart?: WarmStartOptions;
   guard: CollapseGuardOptions;
-  /** Address of the checkpoint whose weights the run begins with; default: fresh ones. */
+  /** Address of the checkpoint with the initial weights; default: fresh ones. */
   loadCheckpoint?: string;
-  /** The renderer that messages are expected to go through; default: whichever the model has. */
+  /** The expected renderer of messages; default: the model's. */
   rendererName?: string;
-  /** Whether the policy reasons before its answers; default: what the template of the model does. */
+  /** Whether the policy reasons before its answers; default: as the model's template does. */
   thinking?: boolean;
   /** What is trained: an adapter, or all weights. */
   trainable: TrainedModel['trainable'];
-  /** Sequences sampled at the same time. */
+  /** Maximum number of sequences sampled at the same time. */
   maxRows: number;
   /** Longest sequence, prompt and answer together, in tokens. */
   maxSequence: number;
-  /** The same seed gives the same weights, whatever the timing. */
+  /** Whether the same seed gives the same weights, whatever the timing. */
   deterministic: boolean;
   seed: number;
   groupSize: number;
   groupsPerBatch: number;
-  /** Groups may be sampled by a policy so many steps older than the one they train. */
+  /** Maximum number of steps between the policy that samples a group and the one that trains on it. */
   maxStepsOffPolicy: number;
-  /** Answers in progress go on with new weights. */
+  /** Whether answers in progress continue with new weights. */
   updatesInFlight: boolean;
-  /** Another episode is requested in place of one that takes so many times as long as others; 0 = never. */
+  /** An episode that takes this many times as long as others is requested again; 0 = never. */
   stragglerFactor: number;
-  /** Groups without signal that are replaced by others per batch; 0 = none. */
+  /** Maximum number of groups without signal to replace per batch; 0 = none. */
   maxReplacedGroups: number;
-  /** Tries at one episode before its place in the group stays empty. */
+  /** Maximum number of attempts at one episode before its slot in the group stays empty. */
   maxAttempts: number;
-  /** The run ends after so many steps, those of the warm start aside, unless 0. */
+  /** Number of steps after which the run ends, without those of the warm start; 0 = no limit. */
   maxSteps: number;
-  /** How long the training, and the whole run, may take. */
+  /** Time limits of the training and of the whole run. */
   timeLimits: TimeLimits;
-  /** The run is evaluated before it trains. */
+  /** Whether the run is evaluated before training. */
   hasBaseline: boolean;
   /** Checkpoints of steps that are multiples of one of these are kept; 0 names none. */
   keepEvery: number[];
-  /** Checkpoints that other machines can have. */
+  /** Which checkpoints are uploaded for other machines. */
   uploads: Uploads;
 }

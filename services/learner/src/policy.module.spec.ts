@@ -64,7 +64,7 @@ it('serves the policy: tokens, log-probabilities and what was read; the same req
       5000,
       PolicyInfoReply,
     );
-  // The model reads patches of 8 × 8 pixels, 2 × 2 of them a token.
+  // The model reads patches of 8 × 8 pixels, 2 × 2 of them per token.
   expect(valueOf(await modelImageOf(60, 45)).modelImage).toEqual({ width: 64, height: 48 });
   expect(await modelImageOf(1, 3000)).toMatchObject({ ok: false, error: { code: 'bad_request' } });
 });

@@ -15,8 +15,8 @@ import { trajectoryConsumer } from './episodes/intake';
 import { Learner } from './learner';
 
 /**
- * Answers requests for the run's policy. Without a queue: where a learner was stopped or cut off, and another one has taken over, requests
- * reach both, not the silent one alone.
+ * Answers requests for the run's policy. Without a queue: if a learner was suspended or cut off, and another one has
+ * taken over, requests reach both instead of only the silent one.
  */
 @Controller()
 export class PolicyController {
@@ -33,7 +33,9 @@ export class PolicyController {
   }
 }
 
-/** Takes in the run's training episodes; each message is acknowledged when the checkpoint that trained it is saved. */
+/**
+ * Receives the run's training episodes; each message is acknowledged when the checkpoint that includes it is saved.
+ */
 @Injectable()
 export class TrajectoryIntake implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private consumption: Consumption | undefined;

@@ -6,7 +6,7 @@ import { stepFolder } from '@ui-rl/contracts';
 import { LearnerWorld } from '../test/learner-world';
 import { WITH_CRITIC } from '../test/with-critic';
 
-/** Everything that a step depends on besides its batch: the optimizer's state, the schedule, the seeds of dropout. */
+/** Exercises everything that a step depends on besides its batch: optimizer state, schedule, dropout seeds. */
 const OPTIONS = {
   deterministic: true,
   groupsPerBatch: 2,
@@ -54,7 +54,7 @@ async function train(
     await world.playGroup(runId, 2 * step, [1, 0]);
     await interrupt(runId, options, 2 * step);
     await world.playGroup(runId, 2 * step + 1, [0, 1]);
-    // The step begins now.
+    // Interrupts at the start of the step.
     await interrupt(runId, options, 2 * step + 1);
     await world.reached(runId, step + 1);
   }

@@ -81,7 +81,7 @@ it('sets all that the other run wrote aside with its checkpoints, also where tha
   await leave('mine', 'old', '000003');
   writeFileSync(join(runsDir, 'mine/metrics.jsonl'), 'of the old');
   mkdirSync(join(runsDir, 'mine/episodes/000003'), { recursive: true });
-  // Somebody began, and ended before the checkpoints were moved.
+  // An earlier attempt ended before the checkpoints were moved.
   mkdirSync(join(runsDir, 'mine/earlier.old'));
   renameSync(join(runsDir, 'mine/episodes'), join(runsDir, 'mine/earlier.old/episodes'));
   const { resumeFrom } = await open('resume');

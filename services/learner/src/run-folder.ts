@@ -7,7 +7,7 @@ import { CheckpointFolder } from './checkpoints/checkpoint-folder';
 
 export type IfLogDirExists = RunFile['logging']['behavior_if_log_dir_exists'];
 
-/** The run is not to be started: its folder has another run's checkpoints, and they are to be left alone. */
+/** The run must not start: its folder contains another run's checkpoints, which have to be left alone. */
 export class RunSkipped extends Error {
   constructor(message: string) {
     super(message);
@@ -28,13 +28,13 @@ export interface RunFolderOptions {
 
 export interface RunFolder {
   dir: string;
-  /** Checkpoint of an earlier run in the same folder, whose weights and optimizer this run begins with. */
+  /** Checkpoint of an earlier run in the same folder, with the initial weights and optimizer of this run. */
   resumeFrom?: string;
 }
 
-/** Where a run's checkpoints lie in its folder. */
+/** Subfolder of a run's checkpoints. */
 export const CHECKPOINTS = 'checkpoints';
-/** What an earlier run left in the folder lies in `earlier.<run>` of it. */
+/** Prefix of the subfolder `earlier.<run>` for the files of an earlier run. */
 const EARLIER = 'earlier.';
 const FOLDER = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
@@ -44,9 +44,11 @@ function isFolderName(text: string): boolean {
 }
 
 /**
- * The folder of a run. Where another run left checkpoints in it, they and all else are treated as the run file says: deleted (`overwrite`),
- * moved into `earlier.<other run>` of it and resumed from (`resume`), or left alone (`skip`).
- * @throws RunSkipped, or an error that says what to choose (`ask` is for the command line), or that the other run is not over
+ * Opens the folder of a run. If it contains checkpoints of another run, all of that run's files are treated as the
+ * run file says: deleted (`overwrite`),
+ * moved to `earlier.<other run>` and resumed from (`resume`), or left alone (`skip`).
+ * @throws RunSkipped, or an error that says what to choose (`ask` is for the command line), or that the other run is
+ *   not over
  */
 export async function openRunFolder(options: RunFolderOptions): Promise<RunFolder> {
   const { runsDir, runId, logDir = runId, ifExists } = options;
@@ -77,7 +79,7 @@ async function makeRoom(
   else await moveAside(dir, other);
 }
 
-/** Its checkpoints at last: while they are there, whoever opens the folder next moves the rest. */
+/** Moves the checkpoints last: while they exist, the next attempt moves the rest. */
 async function moveAside(dir: string, other: string): Promise<void> {
   const aside = join(dir, `${EARLIER}${other}`);
   await mkdir(aside, { recursive: true });
@@ -85,11 +87,11 @@ async function moveAside(dir: string, other: string): Promise<void> {
   for (const name of [...names, CHECKPOINTS]) await rename(join(dir, name), join(aside, name));
 }
 
-/** The run whose checkpoints lie in the folder; undefined where there is none. */
+/** The run whose checkpoints are in the folder; undefined if there is none. */
 async function ownerOf(checkpoints: string): Promise<string | undefined> {
   const folder = new CheckpointFolder(checkpoints);
   for (const step of (await folder.steps()).toReversed()) {
-    // A damaged one names nobody; the ones before it do.
+    // A damaged one names no run; earlier ones do.
     const state = await folder.readState(step).catch(() => undefined);
     if (state === undefined) continue;
     if (!isRunId(state.runId)) throw new Error(`${folder.pathOf(step)}/state.json names no run`);
@@ -104,7 +106,10 @@ async function newestIn(checkpoints: string): Promise<string | undefined> {
   return newest === undefined ? undefined : folder.pathOf(newest);
 }
 
-/** The newest checkpoint of the run that was moved aside last: also after a process ended before the new run saved its first one. */
+/**
+ * The newest checkpoint of the run that was moved aside last, even if a process ended before the new run saved its
+ * first one.
+ */
 async function movedAside(dir: string): Promise<string | undefined> {
   const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];

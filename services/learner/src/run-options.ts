@@ -2,7 +2,10 @@ import { trainableOf, type RunFile } from '@ui-rl/settings';
 import type { LearnerOptions, WarmStartOptions } from './options';
 import type { AlgorithmOptions } from './training/algorithm';
 
-/** Where a run file names components that the learner makes. The checkpoint a run begins with is fetched by those that begin. */
+/**
+ * The options that name components or files for the learner. The initial checkpoint is fetched only when a run
+ * starts.
+ */
 export const LEARNER_USES = [
   'model.action_format',
   'engine',
@@ -13,13 +16,13 @@ export const LEARNER_USES = [
   'logging',
 ];
 
-/** Set by the machine, not by the run. */
+/** Options that the machine determines, not the run. */
 export type MachineOptions = Pick<
   LearnerOptions,
   'runsDir' | 'hub' | 'models' | 'cacheDir' | 'adaptersDir' | 'samplerKeys'
 >;
 
-/** The learner's part of a run file. */
+/** The learner's options from a run file. */
 export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOptions {
   const { algorithm, model, training, rollout } = run;
   return {
@@ -64,12 +67,12 @@ export function learnerOptions(run: RunFile, machine: MachineOptions): LearnerOp
   };
 }
 
-/** Whether a step's checkpoint stays, however old it is. */
+/** Whether a step's checkpoint is kept regardless of its age. */
 export function keepsCheckpoint({ keepEvery }: Pick<LearnerOptions, 'keepEvery'>, step: number): boolean {
   return step === 0 || keepEvery.some((every) => every > 0 && step % every === 0);
 }
 
-/** With a bound of 0 every step waits for all of its episodes. */
+/** With a bound of 0, every step waits for all of its episodes. */
 function stragglerFactor({
   max_steps_off_policy: steps,
   straggler_factor: factor = 4,

@@ -50,7 +50,7 @@ async function digests(runId: string): Promise<[number, string][]> {
   return checkpoints.map(({ step, adapterDigest }) => [step, adapterDigest]);
 }
 
-/** What one learner makes of the same episodes, undisturbed. */
+/** The result of one learner on the same episodes, without interruptions. */
 async function calm(): Promise<[number, string][]> {
   const config = parseRunFile(RUN_FILE, await loadComponents(), 'the run file');
   const machine = world.optionsWith();
@@ -90,7 +90,7 @@ it('two learners on one run: one trains, and the other one goes on where that is
   expect(first).not.toBe(second);
   await trainGroup(runId, 0);
 
-  // Stopped as its step begins: what it holds is delivered to the other one.
+  // Suspended at the start of its step: its messages are redelivered to the other one.
   await world.playGroup(runId, 1, [1, 0]);
   first.child.kill('SIGSTOP');
   const stoppedAt = Date.now();
@@ -112,7 +112,7 @@ it('two learners on one run: one trains, and the other one goes on where that is
   for (const group of [4, 5]) await trainGroup(runId, group);
   await ends(runId);
 
-  // Nothing is doubled, nothing lost, and it is one line.
+  // Nothing is duplicated or lost, and there is one lineage.
   expect(await digests(runId)).toEqual(expected);
   const steps = await world.events(runId, 'train_step');
   expect(steps.map(({ step, rolloutIds }) => [step, rolloutIds])).toEqual(

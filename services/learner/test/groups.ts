@@ -14,7 +14,7 @@ export function groupOf(index: number, episodes: readonly Partial<Trajectory>[])
   return group;
 }
 
-/** A turn of so many sampled tokens. */
+/** A turn with this many sampled tokens. */
 export function turnOf(tokens: number, changes: Partial<Turn> = {}): Turn {
   const numbers = Array.from({ length: tokens }, (_, token) => token);
   return makeTurn({ tokenIds: numbers, logprobs: numbers.map((token) => -token), ...changes });

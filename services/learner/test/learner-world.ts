@@ -36,11 +36,11 @@ import type { LearnerOptions } from '../src/options';
 
 Logger.overrideLogger(false);
 
-/** Model and screenshots that the golden tests use, too. */
+/** Model and screenshots that the golden tests also use. */
 export const FIXTURE = join(__dirname, '../../../test/golden/fixtures/qwen3-vl-a');
 const png = readFileSync(join(FIXTURE, 'images/0.png'));
 
-/** As somebody outside of the project writes them: trackers that record into a file, or always fail; an engine that starts on no device. */
+/** Plugin components: trackers that write to a file, or always fail; an engine that starts on no device. */
 const COMPONENTS = `
 const { appendFile, writeFile } = require('node:fs/promises');
 const { join } = require('node:path');
@@ -86,17 +86,17 @@ export interface PlayedEpisode {
   reward: number;
   attempt?: number;
   task?: Task;
-  /** What its turn says otherwise than the policy did. */
+  /** Changes to the turn compared with the policy's answer. */
   turn?: (said: PolicyActReply) => Partial<Turn>;
   changes?: Partial<Trajectory>;
 }
 
-/** A learner that another one has taken over from tells whom to ask no more than silence does. */
+/** A superseded learner is as little help as silence. */
 function isElsewhere(reply: Reply<unknown>): boolean {
   return isUnanswered(reply) || (!reply.ok && reply.error.code === 'deposed');
 }
 
-/** A broker, learners one after the other, and what actors would send them. */
+/** A broker, consecutive learners, and simulated actors. */
 export class LearnerWorld {
   private app: INestApplicationContext | undefined;
   private served: BusService | undefined;
@@ -193,7 +193,7 @@ export class LearnerWorld {
     return `learner-test-${this.runs}`;
   }
 
-  /** Starts a learner over a connection of its own, as a process would. */
+  /** Starts a learner over a separate connection, like a process. */
   async begin(
     runId: string | undefined,
     options: LearnerOptions,
@@ -208,12 +208,12 @@ export class LearnerWorld {
     );
   }
 
-  /** Where the policy answers OpenAI's API. */
+  /** Address of the policy's OpenAI-compatible endpoint. */
   get endpointUrl(): string {
     return `${this.app!.get(PolicyEndpoint).url}/v1`;
   }
 
-  /** The service as a process of its own. */
+  /** Starts the service as a separate process. */
   startProcess(runId: string): Launched {
     const { models, cacheDir } = this.optionsWith();
     return startFromSource('learner', {
@@ -227,7 +227,7 @@ export class LearnerWorld {
     });
   }
 
-  /** Ends the learner. Throws what would have ended its process before. */
+  /** Stops the learner. Throws any error that would have ended its process before. */
   async quit(): Promise<void> {
     await this.app?.close();
     await this.served?.close();
@@ -236,13 +236,13 @@ export class LearnerWorld {
     if (failure !== undefined) throw failure as Error;
   }
 
-  /** Waits for what would have ended the learner's process. */
+  /** Waits for the error that would have ended the learner's process. */
   async failure(): Promise<unknown> {
     await eventually('the learner to fail', () => this.failures.length > 0, 30_000);
     return this.quit().catch((error: unknown) => error);
   }
 
-  /** A run whose training has begun, and its learner. */
+  /** Starts a run in training, and its learner. */
   async startRun(changes: Partial<LearnerOptions> = {}, endpoint?: EndpointSettings): Promise<string> {
     const { bus } = this;
     const runId = this.newRunId();
@@ -273,7 +273,7 @@ export class LearnerWorld {
     return retry(RETRIES.request, ask, { until: performance.now() + 10_000, isTransientResult: isElsewhere });
   }
 
-  /** Plays one episode of one turn with the served policy, as an actor would, and publishes it. */
+  /** Plays one episode of one turn with the served policy, like an actor, and publishes it. */
   async play(
     runId: string,
     { group, member, reward, attempt = 0, task = makeTask(), turn, changes }: PlayedEpisode,
@@ -312,7 +312,7 @@ export class LearnerWorld {
     await Promise.all(rewards.map((reward, member) => this.play(runId, { group, member, reward, ...how })));
   }
 
-  /** Waits until the learner has requested so many groups. */
+  /** Waits until the learner has requested this many groups. */
   async requested(runId: string, groups: number): Promise<void> {
     const requested = async (): Promise<boolean> =>
       (await this.bus.runs.policy(runId))?.groupsRequested === groups;
@@ -323,7 +323,7 @@ export class LearnerWorld {
     return (await this.bus.runs.policy(runId))?.version;
   }
 
-  /** Waits until the learner samples from the weights after so many steps, and has reported the last of them. */
+  /** Waits until the learner samples from the weights after this many steps, and has reported the last of them. */
   async reached(runId: string, step: number): Promise<void> {
     await eventually(`step ${step} of ${runId}`, async () => (await this.version(runId)) === step, 30_000);
     const reported = async (): Promise<boolean> =>
@@ -331,7 +331,7 @@ export class LearnerWorld {
     if (step > 0) await eventually(`the report of step ${step} of ${runId}`, reported, 30_000);
   }
 
-  /** Everything a subject of a run holds, oldest first. */
+  /** All messages of a run's subject, oldest first. */
   async stored<T>(stream: string, subject: string, name: string): Promise<T[]> {
     const found: T[] = [];
     const consumption = await this.bus.consume<T>({

@@ -1,6 +1,6 @@
 import type { AlgorithmOptions } from '../src/training/algorithm';
 
-/** PPO with a critic, in the place of the same options of another algorithm. */
+/** PPO with a critic, replacing the same options of another algorithm. */
 export const WITH_CRITIC = {
   advantage: { name: 'gae' },
   loss: { name: 'ppo' },

@@ -2,10 +2,10 @@ import { EventEmitter } from 'node:events';
 import { Observable } from 'rxjs';
 import type { Item } from './recording/batcher';
 
-/** What changed in a run since the last such message. */
+/** The changes of a run since the last such message. */
 export interface LiveChange {
   runId: string;
-  /** New trajectories. */
+  /** Number of new trajectories. */
   episodes: number;
   /** Types of the new events. */
   events: string[];
@@ -13,13 +13,13 @@ export interface LiveChange {
 
 const LET_IN_MS = 2_000;
 
-/** Tells open pages what was committed, each at most once in `everyMs`. */
+/** Notifies open pages of commits, each at most once in `everyMs`. */
 export class LiveChanges {
   private readonly emitter = new EventEmitter().setMaxListeners(0);
-  /** Pages that were let in, and do not follow yet: many may ask at once. */
+  /** Admitted pages that do not follow yet: many may connect at once. */
   private readonly letIn = new Set<object>();
 
-  /** @param maxFollowers pages that may follow at the same time */
+  /** @param maxFollowers maximum number of pages that follow */
   constructor(
     private readonly everyMs = 1_000,
     private readonly maxFollowers = 100,
@@ -37,7 +37,7 @@ export class LiveChanges {
   follow(runId?: string): Observable<LiveChange[]> {
     const place = {};
     this.letIn.add(place);
-    // One that is gone before it follows gives its place back.
+    // Frees the place of a page that disconnects before it follows.
     setTimeout(() => this.letIn.delete(place), LET_IN_MS).unref();
     return new Observable((subscriber) => {
       this.letIn.delete(place);

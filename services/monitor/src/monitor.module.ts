@@ -14,7 +14,7 @@ import { Batcher } from './recording/batcher';
 import { PhaseFollower } from './recording/phase-follower';
 import { RecordingController } from './recording/recording.controller';
 
-/** Database and bus are made outside, since both can wait for a server, and end after everything here. */
+/** Database and bus are created outside, because both may wait for a server, and close after everything here. */
 @Module({})
 export class MonitorModule {
   static forRoot(

@@ -3,7 +3,7 @@ import { hostname, networkInterfaces } from 'node:os';
 export interface ListensAt {
   host: string;
   port: number;
-  /** What its operator says it is reached by. */
+  /** The address that its operator configured. */
   publicUrl?: string;
 }
 
@@ -13,13 +13,13 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK.test(host);
 }
 
-/** The addresses that a page may have for those who want to read it, the likeliest to be right first. */
+/** The possible addresses of a page for readers, the likeliest first. */
 export function pageAddresses({ host, port, publicUrl }: ListensAt): string[] {
   const own = hostsOf(host).map((each) => `http://${each.includes(':') ? `[${each}]` : each}:${port}`);
   return publicUrl === undefined ? own : [publicUrl.replace(/\/+$/, ''), ...own];
 }
 
-/** A page that listens everywhere is on this machine, and wherever its machine is found. */
+/** A page that listens on all interfaces is reachable on this machine, and under all of the machine's addresses. */
 function hostsOf(host: string): string[] {
   if (host !== '0.0.0.0' && host !== '::') return [host];
   const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
@@ -27,12 +27,12 @@ function hostsOf(host: string): string[] {
   return ['127.0.0.1', hostname(), ...outer.map(({ address }) => address)];
 }
 
-/** Where the page shows a run. */
+/** Path of a run's page. */
 export function runPath(runId: string): string {
   return `/#/runs/${encodeURIComponent(runId)}`;
 }
 
-/** Whether nobody on another machine can read the page. */
+/** Whether only this machine can read the page. */
 export function isForThisMachineOnly({ host, publicUrl }: ListensAt): boolean {
   return isLoopback(host) && (publicUrl === undefined || isLoopback(new URL(publicUrl).hostname));
 }

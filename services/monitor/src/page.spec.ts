@@ -35,11 +35,11 @@ let monitorBus: BusService;
 let monitor: Monitor;
 let browser: Browser;
 let page: Page;
-/** What the build of the page complained of. */
+/** Warnings of the page's build. */
 let saidByBuild: string;
 const problems: string[] = [];
 
-/** Real screens of the simulated phone, in the order a user would see them. */
+/** Real screens of the simulated phone, in the order in which a user sees them. */
 async function phoneScreens(): Promise<Uint8Array[]> {
   const phone = await browser.newPage({ viewport: { width: 160, height: 224 } });
   await phone.goto(pathToFileURL(join(ROOT, 'plugins/task-source-demo/pocket/index.html')).href);
@@ -55,7 +55,7 @@ async function phoneScreens(): Promise<Uint8Array[]> {
   return screens;
 }
 
-/** Builds the page as it is shipped; gives what the build says. */
+/** Builds the page as it is shipped; returns the build's output. */
 async function buildPage(outDir: string): Promise<string> {
   const vite = join(dirname(createRequire(__filename).resolve('vite/package.json')), 'bin/vite.js');
   const config = join(ROOT, 'services/monitor/web/vite.config.mts');
@@ -126,7 +126,7 @@ test('a run shows its curves, its evaluations and every task before and after', 
   await page.getByText('Success', { exact: true }).waitFor();
   await eventually('six charts', async () => (await page.locator('.chart canvas').count()) === 6);
   expect(await text('.stat .value')).toEqual(['20', '320', '0.0 %', '–']);
-  // A chart that drew nothing is one colour.
+  // An empty chart has a single colour.
   const colours = await page.evaluate<number[]>(`
     [...document.querySelectorAll('.chart canvas')].map((canvas) => {
       const { width, height } = canvas;
@@ -241,7 +241,7 @@ test('dead letters are listed with their reason and text', async () => {
   await shot('dead-letters');
 });
 
-/** Options of a group as they are read: name, help, value. */
+/** Options of a group as displayed: name, help, value. */
 async function optionsOf(group: string): Promise<string[]> {
   const heading = page.getByRole('heading', { name: group, exact: true });
   const rows = await page.locator('.card').filter({ has: heading }).locator('.option').allInnerTexts();

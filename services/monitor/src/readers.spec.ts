@@ -23,7 +23,7 @@ let nats: NatsServer;
 let postgres: PostgresServer;
 let bus: BusService;
 let monitor: Monitor;
-/** Somebody else at the same database. */
+/** Another client of the same database. */
 let other: Client;
 
 beforeAll(async () => {
@@ -51,7 +51,7 @@ const isRecorded = async (id: string): Promise<boolean> => {
 
 test('episodes are recorded while all that readers ask is slow, and readers beyond a bound are turned away', async () => {
   await other.query('BEGIN');
-  // Whoever reads the scores of tasks waits for this; recording episodes does not need them.
+  // Blocks readers of task scores, but not the recording of episodes.
   await other.query('LOCK TABLE evaluation_tasks IN ACCESS EXCLUSIVE MODE');
   const asked = Array.from({ length: 100 }, () => fetch(`${monitor.url}/api/runs/${RUN}/tasks`));
   const turnedAway: number[] = [];

@@ -39,7 +39,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Every address that the monitor answers to. */
+/** All routes of the monitor. */
 function routes(): string[] {
   return [ApiController, LiveController, DeadLetterController, HealthController].flatMap((controller) => {
     const base = Reflect.getMetadata(PATH_METADATA, controller) as string;
@@ -51,7 +51,7 @@ function routes(): string[] {
   });
 }
 
-/** As it is: a client would correct some of these. */
+/** Sends the path as it is: a client would normalize some of these. */
 function statusOf(path: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const asked = request(`${monitor.url}/`, { path }, (response) => {

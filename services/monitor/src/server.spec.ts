@@ -40,7 +40,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A monitor over a connection of its own, as a process would be. */
+/** A monitor over a separate connection, like a process. */
 async function begin(): Promise<void> {
   bus = await BusService.connect({ service: 'monitor', servers: [nats.url] });
   monitor = await startMonitor(bus, options);
@@ -71,7 +71,7 @@ const episodesOf = async (run: string) => (await get<EpisodePage>(`/api/runs/${r
 test('what is published becomes rows, each rollout once, and the API shows it', async () => {
   await publisher.runs.create({ runId: RUN, createdAt: new Date().toISOString(), config: { name: 'demo' } });
   await Promise.all(Array.from({ length: 60 }, (_, index) => publishEpisode(`${RUN}-r${index}`)));
-  // The same rollout under another message id, as after an actor died between publishing and acknowledging.
+  // The same rollout with another message id, as after an actor died between publishing and acknowledging.
   const again = makeTrajectory({ request: makeRollout({ rolloutId: `${RUN}-r0`, runId: RUN }), reward: 0 });
   await publisher.publishJson(subjects.trajectory(RUN, 'train'), again, 'another-id');
   await publisher.event(
@@ -94,7 +94,7 @@ test('what is published becomes rows, each rollout once, and the API shows it', 
   const all = [...first.trajectories, ...rest.trajectories];
   expect([first.trajectories.length, rest.trajectories.length, rest.cursor]).toEqual([50, 10, null]);
   expect(new Set(all.map(({ request }) => request.rolloutId)).size).toBe(60);
-  // As it was published, to the last field.
+  // As published, including every field.
   const published = makeTrajectory({ request: makeRollout({ rolloutId: `${RUN}-r7`, runId: RUN }) });
   const recorded = all.find(({ request }) => request.rolloutId === `${RUN}-r7`);
   expect(recorded).toEqual(JSON.parse(JSON.stringify(published)));
@@ -207,7 +207,7 @@ test('screenshots are read by their hash and by nothing else', async () => {
   ]) {
     expect(await statusOf(`/api/runs/${RUN}/screenshots/${name}`)).toBe(400);
   }
-  // Those of a run are found by who knows the run.
+  // Screenshots of a run require the run's id.
   expect(await statusOf(`/api/runs/another/screenshots/${hash}`)).toBe(404);
   expect(await statusOf(`/api/runs/*/screenshots/${hash}`)).toBe(400);
 });

@@ -18,21 +18,21 @@ import { Batcher } from './recording/batcher';
 
 export interface MonitorOptions {
   database: DatabaseOptions;
-  /** Explain the run files of runs that were announced without explanation. */
+  /** Components that describe run files announced without a description. */
   components: ComponentRegistry;
-  /** Address the page listens on; anything but a loopback address makes it public. */
+  /** Address on which the page listens; any address beyond loopback makes it public. */
   host: string;
-  /** 0 takes a free one. */
+  /** 0 takes any free port. */
   port: number;
-  /** What its operator says it is reached by. */
+  /** The address that its operator configured. */
   publicUrl?: string;
-  /** What readers have to show; those on other machines always have to. */
+  /** Access token; always required from other machines. */
   token?: string;
-  /** Where one is kept that is generated, since none is given. */
+  /** File for a generated token, if none is given. */
   tokenFile: string;
   /** Folder of the built page. */
   webDir?: string;
-  /** Ends the opening. */
+  /** Aborts the opening. */
   signal?: AbortSignal;
 }
 
@@ -42,10 +42,10 @@ export interface Monitor {
   close(): Promise<void>;
 }
 
-/** Of browsers and programs, those that wait for changes among them. */
+/** Maximum number of connections of browsers and programs, including those that wait for changes. */
 const MAX_CONNECTIONS = 256;
 
-/** What readers have to show; undefined where anybody on this machine may read. */
+/** The access token; undefined if everyone on this machine may read. */
 function tokenOf(options: MonitorOptions): string | undefined {
   return options.token ?? (isForThisMachineOnly(options) ? undefined : keptSecret(options.tokenFile));
 }
@@ -55,7 +55,7 @@ function howToRead({ token, tokenFile, ...listens }: MonitorOptions): string {
   return isForThisMachineOnly(listens) ? '' : `; it asks for the token in ${resolve(tokenFile)}`;
 }
 
-/** `dist/monitor-web`, seen from the sources as well as from the compiled tree. */
+/** `dist/monitor-web`, relative to both the sources and the compiled tree. */
 function builtPage(): string {
   const candidates = ['../../../monitor-web', '../../../dist/monitor-web'].map((path) =>
     resolve(__dirname, path),
@@ -64,9 +64,9 @@ function builtPage(): string {
 }
 
 /**
- * Opens and migrates the database, records what is published and serves the page.
+ * Opens and migrates the database, records published messages and serves the page.
  *
- * @throws RecordsError, BusError, or the system's error where the port is taken
+ * @throws RecordsError, BusError, or the system's error if the port is taken
  */
 export async function startMonitor(bus: BusService, options: MonitorOptions): Promise<Monitor> {
   const logger = new Logger('monitor');
@@ -83,7 +83,7 @@ export async function startMonitor(bus: BusService, options: MonitorOptions): Pr
     return {
       url,
       close: async () => {
-        // At the same time: the consumers wait for their handlers, and these for the batcher.
+        // Concurrently: the consumers wait for their handlers, and these for the batcher.
         await Promise.all([announced.stop(), app.get(Batcher).stop(), app.close()]);
         await database.close();
       },
@@ -98,7 +98,7 @@ function withReadTimeout(database: DatabaseOptions): DatabaseOptions {
   return database.kind === 'postgres' ? { ...database, readTimeoutMs: DEADLINES.pageQuery.ms } : database;
 }
 
-/** Tells everybody at the broker where the page is. */
+/** Announces the page's address at the broker. */
 function announcePage(bus: BusService, listens: ListensAt): Responder {
   return bus.respond<MonitorPageRequest>({
     subject: subjects.monitorPage(),

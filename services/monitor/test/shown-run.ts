@@ -4,7 +4,7 @@ import { subjects, wilson, type Trajectory, type Turn } from '@ui-rl/contracts';
 import { loadRunFile } from '@ui-rl/settings';
 import { makeRollout, makeTask, makeTrajectory, makeTurn } from '@ui-rl/testkit';
 
-/** The run that the page is looked at with. */
+/** The run that the page shows. */
 export const RUN = 'demo-20261120-101500';
 
 const ANSWERS = [
@@ -17,7 +17,7 @@ const ANSWERS = [
   ],
 ];
 
-/** A component that only the process that announces the run knows. */
+/** A component that only the announcing process knows. */
 export const PLUGIN = `module.exports.default = {
   kind: 'reward',
   name: 'remote-judge',
@@ -38,7 +38,7 @@ const RUN_FILE = {
   training: { max_steps: 20, learning_rate: 0.001 },
 };
 
-/** By turns, from the second. */
+/** Rewards by turn, from the second turn on. */
 const PAID: Record<string, number>[] = [{ tidy: -0.1 }, { near: 0.25, tidy: 0.05 }];
 
 function turns(hashes: string[], version: number): Turn[] {
@@ -94,7 +94,10 @@ export async function publish(bus: BusService, trajectory: Trajectory): Promise<
   await bus.publishJson(subjects.trajectory(runId, purpose), trajectory, rolloutId);
 }
 
-/** The whole run: 20 steps of 16 episodes, evaluated before, after its warm start and at the end. @param plugin file of `PLUGIN` */
+/**
+ * The whole run: 20 steps of 16 episodes, evaluated before, after its warm start and at the end. @param plugin file
+ * of `PLUGIN`
+ */
 export async function publishRun(bus: BusService, plugin: string, hashes: string[]): Promise<void> {
   const { run, registry } = await loadRunFile({ options: { ...RUN_FILE, plugins: [plugin] } });
   await announceRun(bus, RUN, run, registry);
@@ -158,7 +161,9 @@ async function evaluation(
   }
 }
 
-/** Three checkpoints that were evaluated together on two tasks, 8 episodes each: the second succeeds more often at one of them. */
+/**
+ * Three checkpoints evaluated together on two tasks, 8 episodes each: the second succeeds more often at one of them.
+ */
 export const COMPARED = 'eval-20261120-120000';
 
 const SUCCESSES: Record<string, readonly [number, number]> = {

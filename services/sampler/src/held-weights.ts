@@ -5,12 +5,12 @@ import type { FailedWeights, SamplerOrders, WantedWeights } from '@ui-rl/contrac
 import type { Engine } from '@ui-rl/plugin-kit';
 import { describeError, RETRIES } from '@ui-rl/retry';
 
-/** Folders of adapters that are so old were left behind by processes that were killed. */
+/** Age at which an adapter folder counts as left behind by a killed process. */
 const LEFT_BEHIND_MS = 3_600_000;
 
 interface Held {
   state: 'loading' | 'held' | 'failed';
-  /** Settles when it is no longer loading; never rejects. */
+  /** Settles when loading has finished; never rejects. */
   settled: Promise<void>;
   message?: string;
 }
@@ -23,7 +23,7 @@ export interface HeldWeightsParts {
   cacheDir: string;
 }
 
-/** The weights that the engine of this sampler has, by digest. */
+/** The weights in this sampler's engine, by digest. */
 export class HeldWeights {
   private readonly all = new Map<string, Held>();
   private readonly dir: string;
@@ -32,7 +32,7 @@ export class HeldWeights {
     this.dir = join(parts.cacheDir, 'adapters');
   }
 
-  /** Under which name the engine has weights; undefined where it has not. */
+  /** The engine's name of weights; undefined if it does not hold them. */
   nameOf(digest: string): string | undefined {
     return this.all.get(digest)?.state === 'held' ? `sampler ${digest}` : undefined;
   }
@@ -47,7 +47,10 @@ export class HeldWeights {
     );
   }
 
-  /** Lets go of what is not wanted, begins to load what is; resolves when all that is loading has been loaded, or has failed. */
+  /**
+   * Releases weights that are no longer assigned, and loads new ones; resolves when all loads have completed or
+   * failed.
+   */
   async follow({ wanted, epoch }: Pick<SamplerOrders, 'wanted' | 'epoch'>): Promise<void> {
     const digests = new Set(wanted.map(({ digest }) => digest));
     for (const [digest, { state }] of this.all) {
@@ -59,7 +62,7 @@ export class HeldWeights {
     await Promise.all([...this.all.values()].map(({ settled }) => settled));
   }
 
-  /** Frees what processes left behind that were killed while they loaded. */
+  /** Removes leftovers of processes that were killed while loading. */
   async sweep(): Promise<void> {
     await mkdir(this.dir, { recursive: true });
     for (const name of await readdir(this.dir)) {
@@ -87,7 +90,7 @@ export class HeldWeights {
     this.all.set(weights.digest, held);
   }
 
-  /** Throws where it cannot be fetched, or is not what its digest says. */
+  /** Throws if the weights cannot be fetched, or do not match their digest. */
   private async load({ digest, isBase }: WantedWeights, epoch: number): Promise<void> {
     const { engine } = this.parts;
     const name = `sampler ${digest}`;

@@ -7,7 +7,7 @@ export class RunOver extends Error {
   override readonly name = 'RunOver';
 }
 
-/** The learner of a run, as a sampler reaches it. */
+/** A sampler's access to the learner of a run. */
 export class LearnerLink {
   constructor(
     private readonly bus: BusService,
@@ -15,7 +15,8 @@ export class LearnerLink {
   ) {}
 
   /**
-   * Tells the learner what this sampler is and holds, and gives what it is to hold; waits for a learner that does not answer.
+   * Reports this sampler's identity and weights to the learner, and returns the weights to load; waits for a learner
+   * that does not answer.
    *
    * @throws RunOver
    */
@@ -38,7 +39,7 @@ export class LearnerLink {
     });
   }
 
-  /** A screenshot's PNG by hash; null where nobody has it any more. */
+  /** A screenshot's PNG by hash; null if it is no longer available. */
   async image(sha256: string): Promise<Uint8Array | null> {
     const { bus, runId } = this;
     const subject = subjects.policyImage(runId);

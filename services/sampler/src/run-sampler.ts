@@ -11,7 +11,7 @@ import { readVariables, trainableOf, type RunFile } from '@ui-rl/settings';
 import { HeldWeights } from './held-weights';
 import { LearnerLink, RunOver } from './learner-link';
 
-/** How long weights are loaded before the learner is told again that this sampler lives, in milliseconds. */
+/** Interval of reports to the learner while weights are loading, in milliseconds. */
 const REPORT_EVERY_MS = 1_000;
 
 export interface RunSamplerOptions {
@@ -24,7 +24,7 @@ export interface RunSamplerOptions {
   cacheDir: string;
 }
 
-/** Who this sampler is, as the learner is told. */
+/** This sampler's identity in reports to the learner. */
 type Identity = Omit<SamplerReport, 'holds' | 'failed'>;
 
 /** Samples the policy of one run. */
@@ -62,9 +62,9 @@ export class RunSampler implements ServedRun {
   }
 
   /**
-   * Loads the model of a run as its learner has it; null where the run is over before.
+   * Loads the model of a run as its learner has it; null if the run is over before.
    *
-   * @throws Misconfigured where it is another model than the learner's
+   * @throws Misconfigured if the model differs from the learner's
    */
   static async open(options: RunSamplerOptions, signal: AbortSignal): Promise<RunSampler | null> {
     const { bus, runId, cacheDir } = options;
@@ -87,7 +87,7 @@ export class RunSampler implements ServedRun {
     }
   }
 
-  /** Holds what the learner says, until the signal aborts, or the run is over and nobody asks any more. */
+  /** Loads the assigned weights until the signal aborts, or until the run is over and requests have ceased. */
   async work(signal: AbortSignal): Promise<void> {
     const ended = this.engine.ended.then((error) => {
       throw error;
@@ -97,7 +97,7 @@ export class RunSampler implements ServedRun {
 
   async close(): Promise<void> {
     this.stopping.abort();
-    // Others are asked for what was not answered.
+    // Unanswered requests go to other samplers.
     for (const request of this.asked.values()) request.abort(new Error('the sampler stops'));
     await Promise.all(this.responders.map((responder) => responder.stop()));
     await this.engine.stop();
@@ -118,11 +118,11 @@ export class RunSampler implements ServedRun {
     }
   }
 
-  /** Loading goes on however long it takes. */
+  /** Loading continues, however long it takes. */
   private async followFor(ms: number, orders: Parameters<HeldWeights['follow']>[0]): Promise<void> {
     const done = new AbortController();
     const followed = this.weights.follow(orders).finally(() => done.abort());
-    // Where it fails, the engine has ended.
+    // If it fails, the engine has ended.
     followed.catch(() => undefined);
     await sleep(ms, done.signal);
     if (done.signal.aborted) await followed;
@@ -177,7 +177,7 @@ async function startEngine(
   } = await learner.report({ ...self, device: 'unknown', holds: [], failed: [] }, signal);
   const log: Log = (level, message) => bus.logger[level === 'info' ? 'log' : level](message);
   const onProgress = (line: string): void => log('info', line);
-  // A folder's name in a run file is that of somebody else's folder.
+  // A folder in a run file refers to another machine's file system.
   const found = await resolveModel(pinnedName(model.name, model.commit), {
     ...hub,
     models,
@@ -196,7 +196,7 @@ async function startEngine(
     deterministic,
     seed,
     endTokenIds: folder.tokenizer.eosTokenIds,
-    // Elsewhere sums are rounded otherwise.
+    // Sums round differently on another device.
     device: deterministic ? begunOn : undefined,
     componentFiles: components.files,
     environment: readVariables(Object.keys(components.get('engine', name).environment ?? {})),
@@ -215,7 +215,7 @@ async function startEngine(
   }
 }
 
-/** The learner says whether it has the same model. */
+/** The learner verifies that the models are the same. */
 async function learnsOf(identity: Identity, learner: LearnerLink, signal: AbortSignal): Promise<void> {
   const { refused } = await learner.report({ ...identity, holds: [], failed: [] }, signal);
   if (refused !== undefined) throw new Misconfigured(refused);
@@ -229,7 +229,7 @@ function requestOf(message: SampleMessage): ReturnType<typeof readRequest> | Err
   }
 }
 
-/** Engines say by a category whether it is the request that cannot be done. */
+/** Engines report by a category whether the request is at fault. */
 function isFaultOfRequest(error: unknown): error is Error {
   return error instanceof Error && 'category' in error && error.category === 'request';
 }

@@ -3,12 +3,12 @@ import type { ComponentRegistry } from '@ui-rl/plugin-kit';
 
 /** A class, so that it can be injected. */
 export abstract class SamplerOptions {
-  /** The only run to sample for; without it every run that wants samplers. */
+  /** The only run to sample for; default: every run that needs samplers. */
   readonly runId?: string;
-  /** What runs may choose. */
+  /** Components that runs may choose. */
   readonly components: ComponentRegistry;
   readonly hub: HubOptions;
-  /** Folders of models by name. */
+  /** Model folders by name. */
   readonly models: Readonly<Record<string, string>>;
   /** Folder of downloads. */
   readonly cacheDir: string;

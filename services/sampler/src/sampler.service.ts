@@ -8,10 +8,10 @@ import { causesOf, receiveRunFile, RunService, type ServedRun } from '@ui-rl/ser
 import { RunSampler } from './run-sampler';
 import { SamplerOptions } from './sampler.options';
 
-/** The sampler of the run file that wants these processes. */
+/** The sampler component that uses these processes. */
 const EXTERNAL = 'external';
 
-/** Samples for runs whose learner trains only. */
+/** Samples for runs whose learner only trains. */
 @Injectable()
 export class SamplerService extends RunService {
   constructor(
@@ -23,7 +23,7 @@ export class SamplerService extends RunService {
 
   protected async prepare({ record }: RunSnapshot, signal: AbortSignal): Promise<ServedRun | null> {
     const { bus, own } = this;
-    // First of all: what else is wrong with other runs is not for samplers to say.
+    // Checked first: samplers must not report faults of runs that do not use them.
     if (!wantsSamplers(record)) return null;
     const { components, hub, models, cacheDir } = own;
     const run = await receiveRunFile(record, ['engine'], { bus, components, cacheDir });
@@ -31,7 +31,7 @@ export class SamplerService extends RunService {
     return RunSampler.open({ bus, runId, run, components, hub, models, cacheDir }, signal);
   }
 
-  /** A model that is not here, or is none, or cannot do what the run asks of it. */
+  /** A model that is missing, invalid, or does not support the run's options. */
   protected override isMisconfiguration(error: unknown): boolean {
     if (super.isMisconfiguration(error)) return true;
     return [...causesOf(error)].some(

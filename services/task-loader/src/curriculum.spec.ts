@@ -34,7 +34,7 @@ const result = (group: number, place: number, score: number, episodes = 4): Grou
   score,
 });
 
-/** Chooses so many groups in steps of four, each of which ends as `success` says of its task. */
+/** Chooses this many groups in steps of four; `success` determines the result for each task. */
 async function play(
   curriculum: Curriculum,
   groups: number,
@@ -56,7 +56,7 @@ async function play(
 }
 
 describe('a curriculum by success', () => {
-  // Of ten tasks three are never done, three always, and four can be learnt from.
+  // Of ten tasks, three never succeed, three always do, and four can be learned from.
   const success = (place: number) => (place < 3 ? 0 : place < 6 ? 1 : 0.5);
 
   it('keeps to tasks within the band, and tries the others again in a share of the groups', async () => {
@@ -66,10 +66,10 @@ describe('a curriculum by success', () => {
     expect(inBand.length / late.length).toBeGreaterThan(0.7);
     expect(late.filter(({ reason }) => reason === 'explored').length / late.length).toBeCloseTo(0.2, 1);
     expect(late.every(({ place, reason }) => (reason === 'measured') === place >= 6)).toBe(true);
-    // Each of the others in its turn, so that what has become possible is found.
+    // Each of the others in turn, so that newly solvable ones are found.
     const explored = late.filter(({ reason }) => reason === 'explored').map(({ place }) => place);
     expect(new Set(explored).size).toBe(6);
-    // And each within the band as often as the others.
+    // And each within the band equally often.
     const counts = [6, 7, 8, 9].map((place) => inBand.filter((each) => each.place === place).length);
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
   });
@@ -170,7 +170,7 @@ describe('a curriculum by difficulty', () => {
     });
     const [a, b, c, ...later] = (await play(curriculum, 12, () => 0)).map(({ place }) => place);
     expect(new Set([a, b, c])).toEqual(new Set([2, 3, 4]));
-    // Steps of four groups: whatever was first in one was last, too.
+    // Steps of four groups: the first one of each step is also the last one.
     expect(later).toEqual([a, b, c, a, b, c, a, b, c]);
   });
 });
@@ -201,7 +201,7 @@ it.each(['success', 'difficulty'] as const)(
       return chosen;
     };
     expect(await next(resumed)).toEqual(await next(curriculum));
-    // What is older says nothing new.
+    // An older state adds nothing.
     const older = curriculumOf(tasks, options);
     await older.learn(3, [result(0, 0, 1)]);
     resumed.restore(older.state);

@@ -12,7 +12,7 @@ import { numberOf, TaskOrder, type WeightedOrder } from './task-order';
 
 type Standing = 'inBand' | 'tooHard' | 'tooEasy' | 'unmeasured';
 
-/** What a curriculum has chosen, and where it goes on. */
+/** A curriculum's choice, and its position afterwards. */
 export interface Chosen {
   place: number;
   cursor: number;
@@ -30,31 +30,31 @@ export interface CurriculumParts {
 const UNKNOWN_LEVEL = 1;
 
 /**
- * Chooses tasks by what was measured of them. It is a function of the seed, of the number of the group and of the results of the groups so far,
- * in their order: `state` tells these to a process that begins, and the events of the run what came since.
+ * Chooses tasks by their measurements. It is a function of the seed, of the group index and of the results of the
+ * groups so far, in their order: a new process gets these from `state`, and later ones from the events of the run.
  */
 export class Curriculum {
-  /** Place of a task → what was measured. */
+  /** Index of a task → its measurements. */
   private readonly tallies = new Map<number, Tally>();
-  /** Difficulty → the same of all its tasks. */
+  /** Difficulty → the measurements of all its tasks. */
   private levels = TASK_DIFFICULTIES.map(() => UNMEASURED);
   private level: number;
   private lastStep = 0;
-  /** Number of the group after the newest one that was measured. */
+  /** Index of the group after the latest one that was measured. */
   private nextGroup = 0;
-  /** Every place, in an order of the seed; computed once it is needed. */
+  /** All indices, shuffled by the seed; computed on demand. */
   private shuffled: number[] | undefined;
 
   constructor(private readonly parts: CurriculumParts) {
     this.level = this.nextLevel(-1);
   }
 
-  /** The newest step whose results are known. */
+  /** The latest step whose results are known. */
   get step(): number {
     return this.lastStep;
   }
 
-  /** All that it has measured. */
+  /** All measurements. */
   get state(): CurriculumState {
     return {
       step: this.lastStep,
@@ -66,7 +66,7 @@ export class Curriculum {
     };
   }
 
-  /** Goes on from what was measured before, unless it knows more itself. */
+  /** Restores earlier measurements, unless its own are newer. */
   restore({ step, nextGroup, level, levels, places, tasks }: CurriculumState): void {
     if (step <= this.lastStep) return;
     this.lastStep = step;
@@ -77,14 +77,14 @@ export class Curriculum {
     for (const [index, tally] of talliesOf(tasks).entries()) this.tallies.set(places[index], tally);
   }
 
-  /** Takes in how the groups of a step ended. A step that is told again says nothing new. */
+  /** Adds the results of a step's groups. A repeated step has no effect. */
   async learn(step: number, results: readonly GroupResult[]): Promise<void> {
     if (step <= this.lastStep) return;
     const { tasks, options } = this.parts;
     const ordered = results.toSorted((a, b) => a.group - b.group);
     const places = await Promise.all(ordered.map(({ task }) => tasks.placeOf(task)));
     if (step <= this.lastStep) return;
-    // From here on at once: nothing is chosen by a part of a step.
+    // Synchronous from here on, so that no choice is based on a part of a step.
     this.lastStep = step;
     this.nextGroup = Math.max(this.nextGroup, (ordered.at(-1)?.group ?? -1) + 1);
     for (const [index, result] of ordered.entries()) {
@@ -92,7 +92,7 @@ export class Curriculum {
       if (place === undefined) continue;
       this.tallies.set(place, added(this.tallies.get(place), result, options.memory));
       const level = this.levelOf(place);
-      // Of a difficulty the newest groups count, as many as it takes to go on.
+      // For a difficulty, only the newest groups count, as many as promotion requires.
       this.levels[level] = added(this.levels[level], result, options.least_groups);
     }
     if (options.by === 'difficulty') this.level = this.reached();
@@ -100,8 +100,8 @@ export class Curriculum {
 
   /**
    * The task of a group.
-   * @param cursor where the last choice has left the order
-   * @param isLeftOut tasks that are not played any more
+   * @param cursor position in the order after the last choice
+   * @param isLeftOut tasks that are excluded
    */
   choose(group: number, cursor: number, isLeftOut: (place: number) => boolean): Chosen {
     const { options } = this.parts;
@@ -122,13 +122,13 @@ export class Curriculum {
     return withReason('nothing_else', any?.place ?? this.parts.order.at(cursor), any?.cursor ?? cursor + 1);
   }
 
-  /** The next of the order that fits; undefined where none does. */
+  /** The next suitable task in the order; undefined if there is none. */
   private next(
     cursor: number,
     fits: (place: number) => boolean,
   ): { place: number; cursor: number } | undefined {
     const { order, tasks } = this.parts;
-    // Twice around: with weights, a source with a small share may hold the only task that fits.
+    // Two rounds: with weights, a source with a small share may have the only suitable task.
     for (let step = 0; step < 2 * tasks.length; step++) {
       const place = order.at(cursor + step);
       if (fits(place)) return { place, cursor: cursor + step + 1 };
@@ -142,7 +142,8 @@ export class Curriculum {
   }
 
   /**
-   * A task that is not trained now: the one that was tried longest ago, or never, behind those of groups whose results are still to come.
+   * A task outside of the band: the one that was tried longest ago, or never, after those of groups with pending
+   * results.
    */
   private outside(group: number, isHeld: (place: number) => boolean): number | undefined {
     const lastOf = (place: number): number => (this.tallies.get(place) ?? UNMEASURED).last;
@@ -157,7 +158,7 @@ export class Curriculum {
     return ['tooHard', 'tooEasy'].includes(this.standingOf(place));
   }
 
-  /** Among which tasks one is looked for: by difficulty also those that were never tried, of all kinds by turns. */
+  /** The tasks to explore: by difficulty, untried ones are included; the kinds alternate. */
   private get explorable(): readonly number[] {
     const { options, tasks, seed } = this.parts;
     if (options.by !== 'difficulty') return [...this.tallies.keys()];
@@ -168,7 +169,7 @@ export class Curriculum {
     return this.shuffled;
   }
 
-  /** How many groups before one explore, of those that were not measured yet. */
+  /** Number of earlier groups with pending results that explore. */
   private exploredBefore(group: number): number {
     let explored = 0;
     for (let each = this.nextGroup; each < group; each++) if (this.explores(each)) explored += 1;
@@ -195,7 +196,7 @@ export class Curriculum {
     return success > highest ? 'tooEasy' : 'inBand';
   }
 
-  /** Whether something is to be learnt before it that still can be. */
+  /** Whether it has an unmet prerequisite that can still be learned. */
   private isWaiting(place: number, isLeftOut: (place: number) => boolean): boolean {
     const before = this.parts.tasks.prerequisites.get(place) ?? [];
     return before.some((each) => {
@@ -224,7 +225,7 @@ export class Curriculum {
     return difficulty === undefined ? UNKNOWN_LEVEL : TASK_DIFFICULTIES.indexOf(difficulty);
   }
 
-  /** The difficulty that is to be trained: once reached, it is not left for an easier one. */
+  /** The current difficulty: once reached, it does not fall back to an easier one. */
   private reached(): number {
     const { threshold, least_groups: least } = this.parts.options;
     const { groups, score, episodes } = this.levels[this.level];
@@ -232,7 +233,7 @@ export class Curriculum {
     return isDone ? this.nextLevel(this.level) : this.level;
   }
 
-  /** The next difficulty of which there is a task; the same where there is none. */
+  /** The next difficulty that has a task; the same if there is none. */
   private nextLevel(level: number): number {
     const { tasks } = this.parts;
     const there = new Set<number>();
@@ -243,7 +244,7 @@ export class Curriculum {
   }
 }
 
-/** Of a state: what is to be published next, where that was decided already. */
+/** The choice for the next group in a state, if it was already made. */
 export function chosenBefore(chosen: ChosenTask | undefined, group: number): ChosenTask | undefined {
   return chosen?.group === group ? chosen : undefined;
 }

@@ -13,31 +13,32 @@ import type { LoaderPlan } from './plan';
 import { type Chosen, chosenBefore, Curriculum } from './curriculum';
 import { orderOf } from './task-order';
 
-/** How long what was announced is ahead of the event that tells its results, at most. */
+/** Maximum delay between an announced policy and the event with its results. */
 const RESULTS_MS = 30_000;
 
 /**
- * Releases training groups, one after the other, as many as the learner requests. A group is published first and counted
- * then; where the process dies in between, the group is published again under the same message ids and stored once. For the same
- * reason a task that the learner takes out is left out from the group after the next one on: that one may be published already.
+ * Releases training groups, one after the other, up to the number that the learner requests. A group is published
+ * first and counted afterwards; if the process dies in between, the group is published again with the same message
+ * ids and stored once. For the same reason, a task that the learner excludes is left out from the group after the
+ * next one on: the next one may already be published.
  */
 export class GroupReleaser {
   private readonly order: ReturnType<typeof orderOf>;
   private readonly curriculum: Curriculum | undefined;
   private version = 0;
-  /** The version whose results were waited for in vain. */
+  /** The version whose results did not arrive in time. */
   private unmeasured = 0;
   private waiting: NodeJS.Timeout | undefined;
-  /** What was measured is more than the broker takes. */
+  /** Whether the measurements exceed the broker's message limit. */
   private measuredTooMuch = false;
   private phase: RunState['phase'] | null = null;
   private requested = 0;
   private takenOut: readonly string[] = [];
-  /** What was released, as far as this process knows: a broker may come back without it. */
+  /** The released state as this process knows it: a broker may return without it. */
   private known: LoaderState | undefined;
   private releasing: Promise<void> = Promise.resolve();
   private signal: AbortSignal;
-  /** Ends `run` with an error of what nobody else waits for. */
+  /** Fails `run` with an error that has no other handler. */
   private fail: (error: unknown) => void;
 
   constructor(
@@ -66,7 +67,7 @@ export class GroupReleaser {
       this.takenOut = policy.takenOut ?? [];
       this.version = policy.version;
     });
-    // Neither needs to have changed where the broker comes back without what was released last.
+    // Neither may change after the broker returns without the latest released state.
     const failed = new Promise<never>((_, reject) => {
       this.fail = reject;
     });
@@ -80,11 +81,14 @@ export class GroupReleaser {
     }
   }
 
-  /** Takes in how the groups of a step ended, and releases what had to wait for that. It is noted when this resolves. */
+  /**
+   * Adds the results of a step's groups, and releases groups that waited for them. They are stored when this
+   * resolves.
+   */
   async learn(step: number, results: readonly GroupResult[]): Promise<void> {
     const { curriculum } = this;
     if (curriculum === undefined) return;
-    // What a process before, or beside, has noted: the events of those steps may be gone.
+    // Recall the state of an earlier or concurrent process: the events of those steps may be gone.
     if (step > curriculum.step) this.recall(await this.bus.runs.loader(this.plan.runId));
     await curriculum.learn(step, results);
     if (curriculum.step >= this.version) this.stopWaiting();
@@ -95,7 +99,7 @@ export class GroupReleaser {
     if (state?.measured !== undefined) this.curriculum?.restore(state.measured);
   }
 
-  /** Whether the results of the newest step are still to come: what is chosen then depends on them, not on who is faster. */
+  /** Whether the results of the latest step are still pending: choices have to depend on them, not on timing. */
   private get mustWait(): boolean {
     if (this.curriculum === undefined || this.curriculum.step >= this.version) return false;
     if (this.unmeasured >= this.version) return false;
@@ -128,7 +132,7 @@ export class GroupReleaser {
     }
   }
 
-  /** One after the other. */
+  /** Sequentially. */
   private releaseNext(): Promise<void> {
     const released = this.releasing.then(() => this.release());
     this.releasing = released.catch(() => undefined);
@@ -156,7 +160,7 @@ export class GroupReleaser {
       revision = await this.store(state, revision);
       if (revision !== null) this.known = state;
     }
-    // Another task-loader serves the run too: go on from what it has counted.
+    // Another task-loader also serves the run: continue from its count.
     if (revision === null) return this.release();
   }
 
@@ -164,7 +168,10 @@ export class GroupReleaser {
     return runKeys.loader(this.plan.runId);
   }
 
-  /** Null where another task-loader was first. What was measured is left out where it is too large: then only events tell it again. */
+  /**
+   * Null if another task-loader wrote first. Omits the measurements if they are too large: a restart then only has
+   * the events.
+   */
   private async store(state: LoaderState, revision: number): Promise<number | null> {
     const { measured, ...rest } = state;
     const bucket = this.bus.runsBucket;
@@ -180,14 +187,14 @@ export class GroupReleaser {
     }
   }
 
-  /** The state with what was measured since; the same where that is nothing. */
+  /** The state with new measurements; the same object if there are none. */
   private withMeasured(state: LoaderState): LoaderState {
     if (this.curriculum === undefined || this.measuredTooMuch) return state;
     if (this.curriculum.step <= (state.measured?.step ?? 0)) return state;
     return changed(state, { measured: this.curriculum.state });
   }
 
-  /** The state with what the learner has taken out since; the same where that is nothing. */
+  /** The state with newly excluded tasks; the same object if there are none. */
   private withTakenOut(state: LoaderState): LoaderState {
     const known = state.takenOut ?? [];
     const added = this.takenOut.filter((task) => known.every((each) => each.task !== task));
@@ -196,7 +203,7 @@ export class GroupReleaser {
     return changed(state, { takenOut: [...known, ...added.map((task) => ({ task, fromGroup }))] });
   }
 
-  /** What a curriculum wants next; noted before it is published, since it would want something else a step later. */
+  /** The curriculum's next choice; stored before it is published, because it would differ a step later. */
   private async chooseNext(state: LoaderState, curriculum: Curriculum): Promise<ChosenTask> {
     const group = state.groupsReleased;
     const left = await this.leftOut(state);
@@ -219,7 +226,7 @@ export class GroupReleaser {
     await Promise.all(rollouts.map((rollout) => this.bus.publishJson(subject, rollout, rollout.rolloutId)));
   }
 
-  /** Places of the tasks that the next group is not to be of. */
+  /** Indices of the tasks that the next group must not use. */
   private async leftOut({ groupsReleased, takenOut = [] }: LoaderState): Promise<Set<number | undefined>> {
     const out = takenOut.filter(({ fromGroup }) => fromGroup <= groupsReleased);
     return new Set(await Promise.all(out.map(({ task }) => this.plan.tasks.placeOf(task))));

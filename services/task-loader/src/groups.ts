@@ -8,8 +8,8 @@ export function groupId(runId: string, index: number): string {
 }
 
 /**
- * The rollouts of a training group: one task and one environment seed, a sampling seed each. Seeds depend on the seed of
- * the run and the number of the group, not on the run's id, so that a run can be repeated.
+ * The rollouts of a training group: one task and one environment seed, with separate sampling seeds. Seeds depend on
+ * the run's seed and the group index, not on the run's id, so that a run can be repeated.
  */
 export function groupRollouts(
   plan: Pick<LoaderPlan, 'runId' | 'groupSize' | 'seed'>,

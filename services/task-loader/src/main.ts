@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import { openApplication, serviceMain } from '@ui-rl/service';
 import { TaskLoaderModule } from './task-loader.module';
 
-/** Feeds runs with tasks. Waits for NATS and for a run. */
+/** Provides runs with tasks. Waits for NATS and for a run. */
 serviceMain('task-loader', ({ bus, components, settings: { run: runId, cacheDir } }) =>
   openApplication(bus, TaskLoaderModule.forRoot({ runId, components, cacheDir })),
 );

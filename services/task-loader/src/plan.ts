@@ -13,25 +13,25 @@ import {
 import { receiveRunFile, type RunFileReceiver } from '@ui-rl/service';
 import { taskMachine, taskUse, type CurriculumGroup } from '@ui-rl/settings';
 
-/** What the task-loader knows of a run. */
+/** The task-loader's view of a run. */
 export interface LoaderPlan {
   runId: string;
   /** Training tasks, at least one. */
   tasks: TaskList;
-  /** Where tasks are played that name nothing: that of the first one. */
+  /** Environment of tasks that name none: that of the first one. */
   environment: LoadedTask['environment'];
   curriculum: CurriculumGroup;
   groupSize: number;
-  /** Orders the tasks and seeds environments and samplers. */
+  /** Seed of the task order, of environments and of samplers. */
   seed: number;
-  /** Sources that are asked for tasks published by hand, in this order. */
+  /** Sources that may know tasks published by hand, in this order. */
   sources: TaskSourceComponent[];
 }
 
 /**
  * Reads the run file of a run and loads its tasks.
  *
- * @throws SettingsError or PluginError that names what is wrong
+ * @throws SettingsError or PluginError that describes the fault
  */
 export async function planRun(
   record: RunRecord,

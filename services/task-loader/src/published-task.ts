@@ -5,9 +5,9 @@ import { PluginError, readTask } from '@ui-rl/plugin-kit';
 import type { LoaderPlan } from './plan';
 
 /**
- * A task as somebody has published it, with the names that task files may use.
+ * Parses a user's published task, with the field names of task files.
  *
- * @throws UnacceptableMessage that says what is wrong with it
+ * @throws UnacceptableMessage that describes the fault
  */
 export function readPublished(written: object): Task {
   try {
@@ -19,11 +19,12 @@ export function readPublished(written: object): Task {
 }
 
 /**
- * A task somebody published, with all an actor needs: a task with an environment is taken as it is; else a source that
- * knows the description completes it, in the words of the source; else it is played where the first training task is, and
- * success stays unknown unless it brings checks.
+ * Completes a published task for an actor: a task with an environment is used as it is; else a source that
+ * knows the description completes it, with the source's own description; else it is played in the environment of the
+ * first training task, and
+ * success is unknown unless it has checks.
  *
- * @throws UnacceptableMessage where the description holds nothing to read
+ * @throws UnacceptableMessage if the description has no readable text
  */
 export function completeTask(task: Task, plan: LoaderPlan): Task {
   const description = task.description.trim();
@@ -33,11 +34,11 @@ export function completeTask(task: Task, plan: LoaderPlan): Task {
     const resolved = source.resolve?.(description) ?? null;
     if (resolved !== null) return merge(resolved, task, { description: resolved.description });
   }
-  // Where the training tasks name none, actors play it in that of the run, as they play those.
+  // If the training tasks name none, actors use the run's environment, as for those tasks.
   return merge(task, { environment: plan.environment });
 }
 
-/** One episode of a published task, of no group and no evaluation. The same message gives the same rollout. */
+/** One episode of a published task, outside of any group and evaluation. The same message gives the same rollout. */
 export function publishedRollout(task: Task, plan: LoaderPlan, context: JetStreamContext): RolloutRequest {
   const name = messageName(context);
   const groupId = `${plan.runId}-t${name}`;
@@ -57,7 +58,7 @@ export function publishedRollout(task: Task, plan: LoaderPlan, context: JetStrea
   };
 }
 
-/** By its id where it has one, since that stays the same when a message is published again; else by its place. */
+/** By its id if it has one, which stays the same when a message is published again; else by its position. */
 function messageName({ messageId, streamSequence }: JetStreamContext): string {
   if (messageId === undefined) return String(streamSequence).padStart(6, '0');
   return createHash('sha256').update(messageId).digest('hex').slice(0, 12);

@@ -6,7 +6,7 @@ import { GroupReleaser } from './group-releaser';
 import type { LoaderPlan } from './plan';
 import { publishedRollout, readPublished } from './published-task';
 
-/** Feeds one run: groups for training as the learner requests them, and tasks that people publish. */
+/** Provides tasks for one run: training groups as the learner requests them, and tasks that users publish. */
 export class RunLoader implements ServedRun {
   constructor(
     private readonly bus: BusService,
@@ -34,7 +34,10 @@ export class RunLoader implements ServedRun {
     await this.plan.tasks.close();
   }
 
-  /** With a curriculum, after every step by what came of its groups, which its events tell; what a process before has noted of them stands. */
+  /**
+   * With a curriculum, learns from the events of every step; measurements that an earlier process stored take
+   * precedence.
+   */
   private async releaseGroups(signal: AbortSignal): Promise<void> {
     const { runId, curriculum } = this.plan;
     const releaser = new GroupReleaser(this.bus, this.plan);

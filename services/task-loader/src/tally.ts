@@ -1,19 +1,19 @@
 import type { GroupResult, TallyColumns } from '@ui-rl/contracts';
 
-/** What was measured of a task, or of a difficulty: sums in which older groups count less. */
+/** Measurements of a task, or of a difficulty: sums with lower weights for older groups. */
 export interface Tally {
   episodes: number;
   score: number;
   groups: number;
-  /** Episodes of all of them. */
+  /** Episodes of all groups, unweighted. */
   seen: number;
-  /** The last group that was measured; -1 before the first. */
+  /** The latest measured group; -1 before the first. */
   last: number;
 }
 
 export const UNMEASURED: Tally = { episodes: 0, score: 0, groups: 0, seen: 0, last: -1 };
 
-/** @param memory groups after which an older one counts about a third of a new one */
+/** @param memory number of groups after which an older one has about a third of a new one's weight */
 export function added(
   tally: Tally | undefined,
   { group, episodes, score }: GroupResult,

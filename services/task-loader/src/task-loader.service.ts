@@ -7,8 +7,8 @@ import { RunLoader } from './run-loader';
 import { TaskLoaderOptions } from './task-loader.options';
 
 /**
- * Feeds runs with tasks. Since every run has a task-loader, it also keeps the broker clean of what runs leave behind, and decides what
- * becomes of those that a host cannot serve.
+ * Provides runs with tasks. Because every run has a task-loader, it also performs housekeeping at the broker, and
+ * decides about runs that a host cannot serve.
  */
 @Injectable()
 export class TaskLoaderService extends RunService {

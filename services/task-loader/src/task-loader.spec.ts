@@ -146,7 +146,7 @@ describe('task-loader', () => {
     );
     await world.request(runId, 4);
     await eventually('group 4', async () => (await world.bus.runs.loader(runId))?.groupsReleased === 4);
-    // A broker that was killed may deliver again what was acknowledged.
+    // A broker that was killed may redeliver acknowledged messages.
     const released = () => new Set(seen.map(({ rolloutId }) => rolloutId)).size;
     await eventually('all of them', () => released() === 4 * GROUP_SIZE);
     expect(new Set(seen.map(({ groupIndex }) => groupIndex))).toEqual(new Set([0, 1, 2, 3]));
@@ -219,7 +219,7 @@ describe('task-loader', () => {
         const wanted = 4 * (step + 1);
         await world.request(runId, wanted, [], step);
         if (step > 0) {
-          // What is chosen waits for the results, which come after the demand.
+          // Choices wait for the results, which arrive after the demand.
           const groups = groupsOf(seen)
             .slice(-4)
             .map(([{ groupIndex, task }], index) => {
@@ -231,7 +231,7 @@ describe('task-loader', () => {
           await world.bus.event(event, String(step));
         }
         await eventually(`${wanted} groups`, () => seen.length >= wanted * GROUP_SIZE);
-        // From the second time on the process ends between two steps.
+        // From the second time on, the process ends between two steps.
         if (run > 0 && step === 1) {
           await world.ends.pop()?.();
           if (run === 2) await world.forgetSteps(runId);
@@ -266,7 +266,7 @@ describe('task-loader', () => {
       });
       const seen = await small.collect(runId);
       await small.startLoader(runId);
-      // Of all tasks one can be learnt from.
+      // Only one of the tasks can be learned from.
       const groups = ids.map((task, group) => {
         return { group, task, episodes: GROUP_SIZE, score: task === 't1234' ? 1 / 3 : 0 };
       });

@@ -24,7 +24,7 @@ describe('the order of tasks', () => {
     const whole = take(new TaskOrder(COUNT, 1), 0, 20);
     expect(take(new TaskOrder(COUNT, 1), 13, 7)).toEqual(whole.slice(13));
     expect(take(new TaskOrder(COUNT, 2), 0, 20)).not.toEqual(whole);
-    // Runs that are repeated with their seed depend on it.
+    // Repeated runs with the same seed depend on it.
     expect(take(new TaskOrder(COUNT, 3), 0, COUNT)).toEqual([3, 2, 0, 1, 5, 4]);
   });
 
@@ -50,7 +50,7 @@ describe('the order of tasks', () => {
     const epoch = take(order, 0, count);
     expect(sorted(epoch)).toEqual(all(count));
     expect(take(order, count, 50)).not.toEqual(epoch.slice(0, 50));
-    // Far apart: not the order of the file, nor a stretch of it.
+    // Spread out: neither the file's order nor a contiguous part of it.
     const steps = epoch.slice(1, 1000).map((place, index) => Math.abs(place - epoch[index]));
     expect(steps.reduce((sum, step) => sum + step, 0) / steps.length / count).toBeCloseTo(1 / 3, 1);
     const million = new TaskOrder(1_000_000, 7);
@@ -85,11 +85,11 @@ describe('the order of sources with weights', () => {
     const whole = take(order, 0, 400);
     const without = all(400).map((index) => order.at(index, (place) => place < 2));
     expect(without.filter((place) => place < 2)).toEqual([]);
-    // Groups of the others stay as they were, and each of their tasks gets a share of those that are free.
+    // Groups of the others are unchanged, and the free ones are shared among their tasks.
     without.forEach((place, index) => expect(whole[index] < 2 || whole[index] === place).toBe(true));
     const counts = [2, 3, 4, 5, 6].map((place) => without.filter((each) => each === place).length);
     expect(Math.min(...counts)).toBeGreaterThan(400 / 5 / 2);
-    // Nothing is left at all: the run goes on as it was.
+    // If nothing is left, the order is unchanged.
     expect(all(20).map((index) => order.at(index, () => true))).toEqual(whole.slice(0, 20));
   });
 

@@ -1,32 +1,32 @@
 import { createHash } from 'node:crypto';
 import type { TaskPart } from '@ui-rl/plugin-kit';
 
-/** Up to so many tasks are sorted for each epoch; of more each place is computed by itself. */
+/** Up to this many tasks are sorted for each epoch; for more, each index is computed separately. */
 const MOST_SORTED = 10_000;
 
 /**
- * In which order tasks are released: all of them in each epoch, every epoch in an order of its own. The same seed gives
- * the same order, so nothing but the number of the group has to be remembered.
+ * The order of released tasks: all of them in each epoch, in a different order each time. The same seed gives the
+ * same order, so only the group index has to be remembered.
  */
 export class TaskOrder {
   private epoch = -1;
   private shuffled: number[] = [];
 
-  /** `length`: how many tasks there are, at least one. */
+  /** `length`: number of tasks, at least one. */
   constructor(
     private readonly length: number,
     private readonly seed: number,
   ) {}
 
   /**
-   * The place of the task of a group, by the group's number from 0.
-   * @param isLeftOut the next task of the epoch takes the place of one that is; where all are, none is
+   * The index of a group's task, by the group's index from 0.
+   * @param isLeftOut the next task of the epoch replaces an excluded one; if all are excluded, none is replaced
    */
   at(index: number, isLeftOut: (place: number) => boolean = () => false): number {
     return this.next(index, isLeftOut) ?? this.next(index)!;
   }
 
-  /** The same; undefined where all are left out. */
+  /** Like `at`, but undefined if all are excluded. */
   next(index: number, isLeftOut: (place: number) => boolean = () => false): number | undefined {
     const epoch = Math.floor(index / this.length);
     const start = index % this.length;
@@ -48,12 +48,12 @@ export class TaskOrder {
   }
 }
 
-/** The order of tasks of which some sources have weights: each source has its share of the groups, and an order of its own. */
+/** The order of tasks whose sources have weights: each source has its share of the groups, and its own order. */
 export class WeightedOrder {
   private readonly orders: TaskOrder[];
-  /** Share of the sources up to each one. */
+  /** Cumulative share of the sources. */
   private readonly bounds: number[];
-  /** How many groups before `counted` were of each source. */
+  /** Number of groups before `counted` by source. */
   private counts: number[];
   private counted = 0;
   private readonly offset: number;
@@ -87,14 +87,16 @@ export class WeightedOrder {
     );
   }
 
-  /** The next task of a source; undefined where all of its are left out. */
+  /** The next task of a source; undefined if all of its tasks are excluded. */
   private nextOf(part: number, count: number, isLeftOut: (place: number) => boolean): number | undefined {
     const { first } = this.parts[part];
     const place = this.orders[part].next(count, (each) => isLeftOut(first + each));
     return place === undefined ? undefined : first + place;
   }
 
-  /** What is played in place of a source that has nothing left: of the others, one after the other. Undefined where none of them has. */
+  /**
+   * The replacement for a source without tasks: tasks of the others, one after the other. Undefined if none has any.
+   */
   private fromOthers(own: number, count: number, isLeftOut: (place: number) => boolean): number | undefined {
     const others = this.parts.length - 1;
     for (let step = 0; step < others; step++) {
@@ -105,7 +107,10 @@ export class WeightedOrder {
     return undefined;
   }
 
-  /** Multiples of the golden ratio are spread evenly, so that every stretch of groups has about the shares of the whole. */
+  /**
+   * Multiples of the golden ratio are evenly distributed, so that every range of groups has approximately the shares
+   * of the whole.
+   */
   private partAt(index: number): number {
     const at = (this.offset + (index + 1) * ((Math.sqrt(5) - 1) / 2)) % 1;
     return Math.min(
@@ -125,7 +130,7 @@ export function orderOf(parts: readonly TaskPart[], seed: number): TaskOrder | W
   );
 }
 
-/** Sorts by a hash of key and place: the order depends on nothing else. */
+/** Sorts by a hash of key and index only. */
 function shuffled(length: number, key: string): number[] {
   const rank = (place: number) => createHash('sha256').update(`${key}/${place}`).digest('hex');
   return Array.from({ length }, (_, place) => ({ place, rank: rank(place) }))
@@ -136,8 +141,8 @@ function shuffled(length: number, key: string): number[] {
 const ROUNDS = 4;
 
 /**
- * Where a position goes in a shuffle that nobody has to write down: a Feistel network permutes the next larger square of a power of two, and
- * is applied again to what lies beyond the end.
+ * The position of an element in a shuffle that is never stored: a Feistel network permutes the next larger power of
+ * four, and is applied again to results beyond the end.
  */
 function permuted(position: number, length: number, key: string): number {
   const half = 2 ** Math.ceil(Math.log2(length) / 2);

@@ -31,10 +31,10 @@ export function training(rollouts: readonly RolloutRequest[]): RolloutRequest[] 
   return rollouts.filter(({ purpose }) => purpose === 'train');
 }
 
-/** A broker with runs, task-loaders, and what learner and actors would send them and take. */
+/** A broker with runs and task-loaders, and simulated learner and actors. */
 export class LoaderWorld {
   private runs = 0;
-  /** What a test has opened; ended after it, the last first. */
+  /** Cleanup functions of a test, run in reverse order. */
   readonly ends: (() => Promise<unknown>)[] = [];
   readonly folder = mkdtempSync(join(tmpdir(), 'uirl-loader-'));
 
@@ -95,7 +95,7 @@ export class LoaderWorld {
     await this.bus.runs.putPolicy(runId, policy);
   }
 
-  /** Everything that is released for a run, in order; a rollout that is stored twice is seen twice. */
+  /** Collects all rollouts that are released for a run, in order; one that is stored twice appears twice. */
   async collect(runId: string): Promise<RolloutRequest[]> {
     const seen: RolloutRequest[] = [];
     const consumption: Consumption = await this.bus.consume<RolloutRequest>({
@@ -117,18 +117,18 @@ export class LoaderWorld {
     await jsm.streams.purge(`KV_${BUCKETS.runs}`, { filter: `$KV.${BUCKETS.runs}.${key}` });
   }
 
-  /** As where room was made in the stream of events. */
+  /** As after a purge of the event stream. */
   async forgetSteps(runId: string): Promise<void> {
     const jsm = await jetstreamManager(this.bus.connection);
     await jsm.streams.purge(STREAMS.events, { filter: subjects.event(runId, 'train_step') });
   }
 
-  /** Waits until everything that was released is seen. */
+  /** Waits until every released rollout has been received. */
   allSeen(runId: string): Promise<void> {
     return drained(this.bus, STREAMS.rollouts, `actors-${runId}`);
   }
 
-  /** Lets the service take two tasks, one after the other: what it was told before, it has acted upon. */
+  /** Makes the service handle two tasks in sequence, which proves that it has handled all earlier messages. */
   async turns(runId: string, seen: RolloutRequest[]): Promise<void> {
     for (let turn = 0; turn < 2; turn += 1) {
       const before = seen.length - training(seen).length;

@@ -12,7 +12,7 @@ import { keptSecret, type EndpointSettings } from '@ui-rl/settings';
 import { AgentSessions } from './agent-sessions';
 import { SessionsController } from './sessions.controller';
 
-/** Where outside agents find this actor; undefined where they do not. A class, so that it can be injected. */
+/** Address of the actor for outside agents; undefined if disabled. A class, so that it can be injected. */
 export abstract class AgentEndpointSettings {
   readonly endpoint?: EndpointSettings;
 }
@@ -20,10 +20,10 @@ export abstract class AgentEndpointSettings {
 @Module({})
 class SessionsModule {}
 
-/** The address of outside agents: sessions, and OpenAI's API in each of them. */
+/** The endpoint for outside agents: sessions, with OpenAI's API in each of them. */
 @Injectable()
 export class AgentEndpoint implements OnApplicationBootstrap, OnModuleDestroy {
-  /** Null where agents do not find this actor. */
+  /** Null if the endpoint is disabled. */
   readonly sessions: AgentSessions | null;
   private readonly logger = new Logger('agents');
   private endpoint: Endpoint | undefined;

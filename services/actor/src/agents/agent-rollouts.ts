@@ -11,19 +11,19 @@ import { AgentSession, type SessionWish } from './agent-session';
 import type { AgentSessions, OfferedRun } from './agent-sessions';
 import { deferred } from './deferred';
 
-/** An agent that waits for something to play. */
+/** An agent that waits for a rollout. */
 interface Claim {
   wish: SessionWish;
-  /** Without one where none came in time. */
+  /** Called without a session if none came in time. */
   opened: (session?: AgentSession) => void;
   failed: (error: unknown) => void;
-  /** Its place among the open sessions is held by what is played for it. */
+  /** Whether its slot among the open sessions is taken by a rollout. */
   played: boolean;
 }
 
 /**
- * Hands the rollouts of one run to outside agents: one is taken from the queue when an agent asks for it, and acknowledged once the
- * trajectory of its session is stored.
+ * Assigns the rollouts of one run to outside agents: a rollout is taken from the queue when an agent asks for it, and
+ * acknowledged once the trajectory of its session is stored.
  */
 export class AgentRollouts implements ServedRun, OfferedRun {
   private readonly trajectories: Trajectories;
@@ -62,9 +62,9 @@ export class AgentRollouts implements ServedRun, OfferedRun {
   }
 
   /**
-   * Waits for a rollout and opens a session for it; undefined where none came in time.
+   * Waits for a rollout and opens a session for it; undefined if none came in time.
    *
-   * @throws ApiError where this actor plays as many as the run allows
+   * @throws ApiError if this actor already plays as many as the run allows
    */
   async claim(wish: SessionWish, waitMs: number, signal: AbortSignal): Promise<AgentSession | undefined> {
     const { concurrency } = this.plan;
@@ -103,7 +103,7 @@ export class AgentRollouts implements ServedRun, OfferedRun {
     if (givenUp.aborted) giveUp();
   }
 
-  /** Reads one rollout: the consumption ends when that was played. */
+  /** Reads one rollout: the consumption ends when it has been played. */
   private async consume(
     handle: (request: RolloutRequest, context: JetStreamContext) => Promise<void>,
   ): Promise<Consumption> {
@@ -121,7 +121,8 @@ export class AgentRollouts implements ServedRun, OfferedRun {
         try {
           await handle(request, context);
         } finally {
-          // Nothing further is taken: each claim reads for itself. Not before it is decided what becomes of this one.
+          // Take nothing further, because each claim reads for itself. Stop only after the outcome of this one is
+          // decided.
           setImmediate(() => void reading.consumption?.stop());
         }
       },

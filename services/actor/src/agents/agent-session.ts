@@ -26,30 +26,34 @@ import { AgentTurns } from './agent-turns';
 import { deferred } from './deferred';
 import { sessionComputer } from './session-computer';
 
-/** What an agent asks for. */
+/** An agent's request for a session. */
 export interface SessionWish {
-  /** `service`: an env service holds the environment, which the agent operates through the session; `own`: the agent brings it, and says its state. */
+  /**
+   * `service`: an env service holds the environment, which the agent operates through the session; `own`: the agent
+   * provides it, and reports its state.
+   */
   environment: 'service' | 'own';
 }
 
-/** What actions came to. */
+/** The effect of actions. */
 export interface Acted {
-  /** Of the last one that was carried out. */
+  /** Result of the last executed action. */
   outcome: string;
-  /** How many were. */
+  /** Number of executed actions. */
   executed: number;
-  /** The environment has ended the episode. */
+  /** Whether the environment ended the episode. */
   done: boolean;
 }
 
 type Context = Omit<RolloutContext, 'restarts'>;
 
 /**
- * An episode that an outside agent plays: it asks the policy as it likes, and each answer is a turn with exactly the tokens that were read
- * and sampled. It ends when the agent says so, or where nothing is asked of it for `rollout.turn_timeout_ms`.
+ * An episode that an outside agent plays: it queries the policy freely, and each answer becomes a turn with exactly
+ * the tokens that were read and sampled. The episode ends when the agent says so, or after `rollout.turn_timeout_ms`
+ * without a request.
  */
 export class AgentSession implements ServedPolicy {
-  /** What the rollout came to; rejects where it is to be played by somebody else. */
+  /** The result of the rollout; rejects if it has to be played again. */
   readonly trajectory: Promise<Trajectory>;
   readonly computer: ComputerUse;
   private readonly startedAt = new Date();
@@ -60,9 +64,9 @@ export class AgentSession implements ServedPolicy {
   private idle: NodeJS.Timeout | undefined;
   private ending: Promise<Trajectory> | undefined;
   private acted = 0;
-  /** The actions that are carried out at the moment, and those that wait for them. */
+  /** The actions in progress, and those queued after them. */
   private carrying: Promise<unknown> = Promise.resolve();
-  /** Calls of the agent that are being answered: meanwhile it is not the agent that is waited for. */
+  /** Number of the agent's calls in progress, during which the idle timer is suspended. */
   private inFlight = 0;
 
   private constructor(
@@ -95,7 +99,7 @@ export class AgentSession implements ServedPolicy {
     if (stopping.aborted) this.stop(new Stopped());
   }
 
-  /** @throws EpisodeFailure where the environment cannot be had, Stopped */
+  /** @throws EpisodeFailure if the environment cannot be opened, Stopped */
   static async open(
     id: string,
     request: RolloutRequest,
@@ -107,14 +111,14 @@ export class AgentSession implements ServedPolicy {
     return new AgentSession(id, request, context, clock, new Screenshots(context.screenshots), environment);
   }
 
-  /** With what is to be done as the environment says it, where that is where the task has it from. */
+  /** The task, with its goal from the environment if the task takes it from there. */
   get task(): Task {
     const { request, environment } = this;
     if (environment === undefined) return request.task;
     return { ...request.task, description: goalOf(request.task, environment.initialState) };
   }
 
-  /** What the agent sees of its environment now; undefined where it brings its own. */
+  /** The agent's current view of its environment; undefined if it provides its own. */
   get screenshot(): Pick<Screenshot, 'png' | 'sha256' | 'text'> | undefined {
     return this.environment === undefined ? undefined : this.turns.screen;
   }
@@ -123,7 +127,7 @@ export class AgentSession implements ServedPolicy {
     return this.turns.most;
   }
 
-  /** Answers so far. */
+  /** Number of answers so far. */
   get calls(): number {
     return this.turns.count;
   }
@@ -149,7 +153,7 @@ export class AgentSession implements ServedPolicy {
     }
   }
 
-  /** Carries actions out in its environment, in order, until one is not `ok` or the environment ends the episode. */
+  /** Executes actions in its environment, in order, until one is not `ok` or the environment ends the episode. */
   async act(actions: readonly unknown[]): Promise<Acted> {
     this.mustBeOpen();
     const { environment } = this;
@@ -162,7 +166,7 @@ export class AgentSession implements ServedPolicy {
       this.mustBeOpen();
       return this.carryOut(read, environment);
     })();
-    // One after the other: they are numbered, and one screen shows what came of them.
+    // Sequentially: actions are numbered, and one screen shows the result of all.
     this.carrying = carrying.catch(() => undefined);
     try {
       return await this.during(carrying);
@@ -192,7 +196,7 @@ export class AgentSession implements ServedPolicy {
   /**
    * Ends the episode and judges it.
    *
-   * @param state of an environment that the agent brought; where a service held it, it is asked
+   * @param state of an environment that the agent provides; that of a service is queried
    */
   end(state: State | undefined): Promise<Trajectory> {
     if (this.environment !== undefined && state !== undefined) {
@@ -216,18 +220,18 @@ export class AgentSession implements ServedPolicy {
     return this.ending;
   }
 
-  /** Nobody plays on: the episode does not count, and is played again. */
+  /** Abandons the episode: it is discarded, and played again. */
   giveUp(reason: string): void {
     this.mustBeOpen();
     this.finish(this.invalid(`agent: ${reason}`));
   }
 
-  /** Its trajectory is with the broker. */
+  /** Marks its trajectory as published. */
   published(): void {
     this.stored.resolve();
   }
 
-  /** Until then what was judged could still be lost. */
+  /** Until then the judged episode could still be lost. */
   get isPublished(): Promise<void> {
     return this.stored.promise;
   }
@@ -294,7 +298,7 @@ export class AgentSession implements ServedPolicy {
     throw new ApiError(404, `the session ${this.id} has ended`, 'session_over');
   }
 
-  /** Waits for what a call of the agent comes to, however long that takes. */
+  /** Suspends the idle timer during a call of the agent, however long it takes. */
   private async during<T>(call: Promise<T>): Promise<T> {
     this.inFlight += 1;
     clearTimeout(this.idle);
@@ -306,7 +310,7 @@ export class AgentSession implements ServedPolicy {
     }
   }
 
-  /** An agent that asks for nothing for so long is gone. */
+  /** Restarts the idle timer: an agent without requests for that long is gone. */
   private touch(): void {
     clearTimeout(this.idle);
     if (this.inFlight > 0 || this.over.signal.aborted || this.ending !== undefined) return;
@@ -315,7 +319,7 @@ export class AgentSession implements ServedPolicy {
   }
 }
 
-/** What the agent is told of a failure of the policy. */
+/** The agent's view of a policy failure. */
 function toldOf(error: unknown): Error {
   if (error instanceof Stopped) return new ApiError(503, 'the session ends: its actor stops', 'session_over');
   if (!(error instanceof EpisodeFailure)) return error as Error;

@@ -4,7 +4,7 @@ import type { AgentSession, SessionWish } from './agent-session';
 /** A run whose episodes agents play here. */
 export interface OfferedRun {
   readonly runId: string;
-  /** Waits for a rollout and opens a session for it; undefined where none came in time. */
+  /** Waits for a rollout and opens a session for it; undefined if none came in time. */
   claim(wish: SessionWish, waitMs: number, signal: AbortSignal): Promise<AgentSession | undefined>;
 }
 
@@ -29,7 +29,7 @@ export class AgentSessions extends PolicyDirectory {
     this.sessions.delete(id);
   }
 
-  /** @param runId may be left out where one run alone is played by agents. @throws ApiError */
+  /** @param runId optional if agents play only one run. @throws ApiError */
   runOf(runId: string | undefined): OfferedRun {
     const found =
       runId === undefined

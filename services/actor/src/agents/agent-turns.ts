@@ -27,41 +27,44 @@ interface Parts {
   playId: string;
 }
 
-/** An answer of the policy, there or on its way, and whether the agent has it. */
+/** An answer of the policy, complete or in progress, and whether the agent received it. */
 interface Said {
   key: string;
   answer: Promise<PolicyAnswer>;
   turn?: Turn;
   delivered: boolean;
-  /** Of the calls that ask for it: each aborts when its caller is gone. */
+  /** Signals of the calls that request it: each aborts when its caller disconnects. */
   callers: AbortSignal[];
 }
 
-/** The one model of a session: the policy that its rollout names. */
+/** The only model of a session: the policy that its rollout names. */
 const LATEST = 'latest';
 
-/** The turns of an episode that an outside agent plays: one for each answer that reached it, with the tokens as read and sampled. */
+/**
+ * The turns of an episode that an outside agent plays: one for each answer that it received, with the tokens as read
+ * and sampled.
+ */
 export class AgentTurns {
-  /** In the order in which they were asked for. */
+  /** In the order of the requests. */
   private readonly said: Said[] = [];
-  /** Screenshots that the policy's side has, or finds among the blobs. */
+  /** Screenshots that the policy already has, or finds among the blobs. */
   private readonly sent = new Set<string>();
   private asked = 0;
   private refused = false;
-  /** Key of the newest call, where it got no answer. */
+  /** Key of the latest call, if it got no answer. */
   private unanswered: string | undefined;
-  /** What is on the screen, as far as is known. */
+  /** The latest known screen. */
   private latest: Screenshot | undefined;
 
   constructor(private readonly parts: Parts) {}
 
-  /** Answers that the episode may have. */
+  /** Maximum number of answers in the episode. */
   get most(): number {
     const { request, plan } = this.parts;
     return Math.min(request.task.maxSteps ?? plan.maxTurns, plan.maxTurns);
   }
 
-  /** Answers that the agent has, or waits for. */
+  /** Number of answers that the agent has received or waits for. */
   get count(): number {
     return this.said.filter(isWanted).length;
   }
@@ -75,7 +78,7 @@ export class AgentTurns {
     this.latest = screenshot;
   }
 
-  /** An action was carried out: it belongs to the newest answer that the agent has. */
+  /** Records an executed action for the latest answer that the agent received. */
   did(action: Action, outcome: string): void {
     const turn = this.said.findLast(({ delivered }) => delivered)?.turn;
     if (turn === undefined) return;
@@ -83,11 +86,11 @@ export class AgentTurns {
     turn.outcome = outcome;
   }
 
-  /** A request that comes again since its answer was lost gets the same answer. @throws ApiError, EpisodeFailure, Stopped */
+  /** A retry after a lost answer gets the same answer. @throws ApiError, EpisodeFailure, Stopped */
   async answer(request: PolicyRequest): Promise<PolicyAnswer> {
     const lost = this.lostAnswer(request);
     if (lost !== undefined) return this.deliver(lost, request);
-    // The agent goes on without them: it never decided by those answers.
+    // The agent continued without them, so its decisions did not depend on them.
     for (const said of this.said.filter((each) => !isWanted(each))) this.forget(said);
     if (this.count >= this.most) {
       this.refused = true;
@@ -105,20 +108,20 @@ export class AgentTurns {
     return this.deliver(said, request);
   }
 
-  /** The turns that the agent has the answers of, in order, and whether more were wanted than the task allows. */
+  /** The turns whose answers the agent received, in order, and whether it requested more than the task allows. */
   done(): { turns: Turn[]; status: 'completed' | 'truncated' } {
     const turns = this.said.flatMap(({ turn, delivered }) => (delivered ? (turn ?? []) : []));
     turns.forEach((turn, index) => (turn.index = index));
     return { turns, status: this.refused ? 'truncated' : 'completed' };
   }
 
-  /** What a request that comes again has asked for already: an answer that did not reach the agent, or the newest one, which may not have. */
+  /** The answer that a retry asks for: one that did not reach the agent, or the latest one, which may not have. */
   private lostAnswer({ attempt: { key, again } }: PolicyRequest): Said | undefined {
     if (!again) return undefined;
     return this.said.findLast((said) => said.key === key && (!said.delivered || this.mayBeLost(said)));
   }
 
-  /** The agent has it where it has done what it says; what comes again after a failure asks for another one. */
+  /** If the agent has acted on an answer, it has received it; a retry after a failure asks for another one. */
   private mayBeLost(said: Said): boolean {
     return said === this.said.at(-1) && said.key !== this.unanswered && said.turn?.actions.length === 0;
   }
@@ -152,14 +155,14 @@ export class AgentTurns {
         'no_screenshot',
       );
     }
-    // All that was sampled, though the agent does not see what stands behind a stop text.
+    // Includes all sampled tokens, although the agent does not see those after a stop text.
     said.turn = turnOf(index, reply, screenshot, message.temperature, performance.now() - begun);
     const { promptTokenIds, adapterDigest: digest, policyVersion } = reply;
     const finish = stopped ? 'stop' : reply.finishReason;
     return { model: `${LATEST}@${policyVersion}`, digest, promptTokenIds, tokens, text, finish };
   }
 
-  /** Stores what is new. Earlier pictures go by their hashes. */
+  /** Stores new images. Earlier ones are referenced by their hashes. */
   private async imagesOf({ images }: Conversation): Promise<(Uint8Array | string)[]> {
     const named: (Uint8Array | string)[] = [];
     for (const png of images) {
@@ -196,7 +199,7 @@ export class AgentTurns {
     };
   }
 
-  /** What of a request would make an answer that the run cannot train. @throws ApiError */
+  /** Rejects requests whose answers the run could not train on. @throws ApiError */
   check({ model, temperature, topP, seed, choices = 1 }: PolicyRequest): void {
     const { request, plan } = this.parts;
     if (model !== LATEST)
@@ -228,7 +231,7 @@ export class AgentTurns {
   }
 }
 
-/** Whether the agent has the answer, or somebody waits for it. */
+/** Whether the agent has received the answer, or a caller waits for it. */
 function isWanted({ delivered, callers }: Said): boolean {
   return delivered || callers.some(({ aborted }) => !aborted);
 }
@@ -244,7 +247,7 @@ function conversationOf({ prompt }: PolicyRequest): Conversation {
 }
 
 function tokensOf({ tokenIds, logprobs, tokenTexts, text }: PolicyActReply): PolicyAnswer['tokens'] {
-  // A learner of an earlier version says no texts: all of it is said with the last token.
+  // A learner of an earlier version returns no texts: the whole text then belongs to the last token.
   const texts = tokenTexts ?? tokenIds.map((_, index) => (index === tokenIds.length - 1 ? text : ''));
   return tokenIds.map((id, index) => ({ id, logprob: logprobs[index], text: texts[index] }));
 }

@@ -105,7 +105,7 @@ async function rollout(rolloutId: string, changes: Parameters<typeof makeRollout
 }
 
 async function open(wish: object = {}): Promise<Session> {
-  // The actor may not have picked the run up yet.
+  // The actor may not have joined the run yet.
   const found = await eventually('a session', async () => {
     const { status, body } = await ask('POST', '', { wait_seconds: 20, ...wish });
     return status === 201 ? (body as Session) : null;
@@ -127,7 +127,10 @@ function shown(text: string): OpenAI.ChatCompletionMessageParam[] {
   return [{ role: 'user', content }];
 }
 
-/** A call whose caller goes away before the policy has answered. @returns has the policy answer, and waits until the session has that */
+/**
+ * A call whose caller disconnects before the policy has answered. @returns a function that lets the policy answer,
+ * and waits until the session has the answer
+ */
 async function lose(session: Session, text: string): Promise<() => Promise<void>> {
   const calls = async () => ((await ask('GET', `/${session.id}`)).body as { calls: number }).calls;
   const [before, asked] = [await calls(), world.asked.length];
@@ -197,7 +200,7 @@ test('an agent operates an environment, and its calls are the turns of the traje
     [0, [4, 5], 'I look.', [], sha256(screen.png)],
     [1, [4, 5], 'I click.', [{ action: 'click', x: 3, y: 4 }], sha256(screen.png)],
   ]);
-  // The second request names by its hash the picture that the first one brought.
+  // The second request refers to the picture of the first one by its hash.
   expect(world.asked[1].images).toEqual([sha256(screen.png)]);
   expect(world.asked.map(({ seed }) => seed)[0]).not.toBe(world.asked[1].seed);
   expect(world.closed).toEqual(['s1']);
@@ -239,7 +242,7 @@ test('a call that comes again is answered anew where it failed, or what was answ
   };
   const click = { action: 'click', x: 3, y: 4 };
   expect([await answer(), await answer(RETRIED)]).toEqual(['0', '0']);
-  // Two calls at once, as of an agent that calls tools in parallel: both are carried out.
+  // Two concurrent calls, as of an agent with parallel tool calls: both are executed.
   await Promise.all(
     [click, { ...click, x: 5 }].map((action) => ask('POST', `/${session.id}/actions`, { actions: [action] })),
   );
@@ -272,7 +275,7 @@ test('an answer that did not reach the agent is no turn, unless it is asked for 
   await (
     await lose(session, 'three')
   )();
-  // The last of three turns is free as long as its answer is nowhere.
+  // The last of three turns is available as long as its answer was not delivered.
   await (
     await lose(session, 'four')
   )();

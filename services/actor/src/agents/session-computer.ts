@@ -3,7 +3,7 @@ import type { ImageSize } from '@ui-rl/contracts';
 import { describeActions, readAnswer, type Clock, type EpisodePlan, type Policy } from '@ui-rl/episode';
 import { ApiError, type ComputerUse } from '@ui-rl/openai-api';
 
-/** Operates screens in the dialect of the run, as an actor does. */
+/** Operates screens in the action format of the run, like an actor. */
 export function sessionComputer(plan: EpisodePlan, policy: Policy, clock: Clock): ComputerUse {
   const turn = () => clock.part('a call of the action dialect', plan.turnTimeoutMs);
   const sizesOf = async (screenshot: ImageSize) => ({

@@ -27,8 +27,8 @@ export class SessionsController {
   constructor(@Inject(AgentSessions) private readonly sessions: AgentSessions) {}
 
   /**
-   * Waits for the next episode of a run and opens a session for it: `{run?, environment?: "service" | "own", wait_seconds?}`. 503 where none came
-   * in time.
+   * Waits for the next episode of a run and opens a session for it: `{run?, environment?: "service" | "own",
+   * wait_seconds?}`. 503 if none came in time.
    */
   @Post()
   @HttpCode(201)
@@ -57,7 +57,7 @@ export class SessionsController {
     return described(this.sessions.sessionOf(id), request);
   }
 
-  /** What is on the screen of the session's environment: PNG. */
+  /** The current screen of the session's environment: PNG. */
   @Get(':id/screenshot')
   @Header('Content-Type', 'image/png')
   screenshot(@Param('id') id: string): StreamableFile {
@@ -66,7 +66,7 @@ export class SessionsController {
     throw new ApiError(404, 'the session has no environment: the agent brings its own', 'no_environment');
   }
 
-  /** Carries actions out in the session's environment: `{actions: [{action: "click", x, y} …]}`. */
+  /** Executes actions in the session's environment: `{actions: [{action: "click", x, y} …]}`. */
   @Post(':id/actions')
   @HttpCode(200)
   async act(@Param('id') id: string, @Body() body: unknown): Promise<object> {
@@ -78,7 +78,10 @@ export class SessionsController {
     return { ...(await session.act(actions)), ...screenOf(session) };
   }
 
-  /** Ends the episode and judges it: `{state?}`, which an agent with an environment of its own says. Answers when the trajectory is stored. */
+  /**
+   * Ends the episode and judges it: `{state?}`, reported by an agent with its own environment. Answers when the
+   * trajectory is stored.
+   */
   @Post(':id/end')
   @HttpCode(200)
   async end(@Param('id') id: string, @Body() body: unknown): Promise<object> {
@@ -92,7 +95,7 @@ export class SessionsController {
     return judged(id, played);
   }
 
-  /** Gives the episode up: it does not count, and is played again. */
+  /** Abandons the episode: it is discarded, and played again. */
   @Delete(':id')
   async giveUp(@Param('id') id: string): Promise<object> {
     this.sessions.sessionOf(id).giveUp('gave the session up');
@@ -119,7 +122,7 @@ function described(session: AgentSession, { headers }: IncomingMessage): object 
   };
 }
 
-/** What the agent sees of its environment, with its text where the environment tells it. */
+/** The agent's view of its environment, with the screen's text if the environment reports it. */
 function screenOf(session: AgentSession): { screenshot: string | null; screen_text?: string } {
   const text = session.screenshot?.text;
   return { screenshot: dataUrl(session), ...(text === undefined ? {} : { screen_text: text }) };

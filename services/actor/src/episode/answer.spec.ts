@@ -13,7 +13,7 @@ import { TIMEOUTS } from './timeouts';
 
 const RUN = 'actor-answers';
 
-/** As a user writes one: places in thousandths of the screen, several actions in one answer. */
+/** A user's action format: coordinates in thousandths of the screen, several actions in one answer. */
 const NORMALIZED = `
 const format = ({ action, x, y, success }, { screenshot }) => action === 'finish'
   ? \`finish \${success}\`

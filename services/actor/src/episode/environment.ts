@@ -18,7 +18,7 @@ import {
 import { DEADLINES, RETRIES } from '@ui-rl/retry';
 import type { Timeouts } from './timeouts';
 
-/** No answer: it was lost, or no service listens. */
+/** Codes of a lost answer, or of a missing listener. */
 const SILENT = new Set(['disconnected', 'no_responders', 'timeout']);
 
 /** The session of one episode with an env service. */
@@ -36,7 +36,7 @@ export class EnvironmentClient implements EpisodeEnvironment {
     readonly takesFinish: boolean | undefined,
   ) {}
 
-  /** Waits for room. @throws EpisodeFailure where there is none in time, or the environment cannot play the task. */
+  /** Waits for capacity. @throws EpisodeFailure if there is none in time, or the environment cannot play the task. */
   static async open(
     bus: BusService,
     request: RolloutRequest,
@@ -86,14 +86,14 @@ export class EnvironmentClient implements EpisodeEnvironment {
     return state;
   }
 
-  /** The lease is the safety net. */
+  /** Best effort: the lease also ends the session. */
   discard(): void {
     endSession(this.bus, this);
   }
 
   /**
-   * Both operations are idempotent, so one whose answer was lost is requested again. A service that is silent beyond the timeouts
-   * has died, and the session with it.
+   * Both operations are idempotent, so a request with a lost answer is repeated. A service that stays silent beyond
+   * the timeouts has died, and the session with it.
    */
   private async request<T>(
     what: string,
@@ -104,7 +104,7 @@ export class EnvironmentClient implements EpisodeEnvironment {
     const { bus, clock, timeouts } = this;
     const requestedAt = performance.now();
     const isLost = (code: string) => {
-      // Without an answer it may still be at work; without a listener it is not.
+      // Without an answer the service may still be working; without a listener it is not.
       const limitMs =
         code === 'timeout' ? timeouts.stepDeadlineMs + DEADLINES.environmentMargin.ms : timeouts.sessionMs;
       return performance.now() - requestedAt > limitMs;

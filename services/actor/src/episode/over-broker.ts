@@ -4,7 +4,7 @@ import { EnvironmentClient } from './environment';
 import { LearnerPolicy } from './policy';
 import { TIMEOUTS, type Timeouts } from './timeouts';
 
-/** Environments, policy and screenshots of a run where its broker has them. */
+/** Connects a run's episodes to environments, policy and screenshots through the broker. */
 export function overBroker(
   bus: BusService,
   runId: string,

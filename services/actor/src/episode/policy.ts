@@ -10,12 +10,12 @@ import { type Clock, EpisodeFailure, type Policy } from '@ui-rl/episode';
 import { RETRIES } from '@ui-rl/retry';
 import type { Timeouts } from './timeouts';
 
-/** Failures that no later answer could mend. */
+/** Failures that a retry cannot fix. */
 const FINAL = new Set(['bad_request', 'prompt_too_long', 'unknown_policy', 'too_large']);
 
-/** The policy of a run, which its learner answers for. */
+/** The policy of a run, served by its learner. */
 export class LearnerPolicy implements Policy {
-  /** Once the learner has said of a size how its model sees it, that is known. */
+  /** Caches the learner's replies about the model's image size. */
   private readonly sizes = new Map<string, ImageSize>();
 
   constructor(
@@ -43,7 +43,7 @@ export class LearnerPolicy implements Policy {
   }
 
   /**
-   * The request's id makes the answer the same however often it is requested.
+   * The request's id makes the answer reproducible, however often it is requested.
    *
    * @throws EpisodeFailure, Stopped
    */
@@ -54,7 +54,7 @@ export class LearnerPolicy implements Policy {
 }
 
 /**
- * Sends a request to the learner, again and again until the time is over: one that was killed comes back.
+ * Sends a request to the learner and retries until the deadline: a killed learner restarts.
  *
  * @throws EpisodeFailure, Stopped
  */

@@ -108,7 +108,7 @@ test('an episode whose session is lost begins again and is published as one', as
   expect(played.status).toBe('completed');
   expect(played.turns).toHaveLength(2);
   expect(world.opened).toBe(2);
-  // A new play asks under new ids, so that no answer to the first one is taken for it.
+  // A new play uses new request ids, so that it cannot receive answers to the first one.
   expect(new Set(world.asked.map(({ requestId }) => requestId)).size).toBe(3);
 });
 

@@ -1,20 +1,20 @@
 import { DEADLINES, RETRIES } from '@ui-rl/retry';
 
-/** How long the actor waits for services that do not answer. */
+/** Time limits of the actor for services that do not answer, in ms. */
 export interface Timeouts {
-  /** For an environment that has no room or does not listen yet. */
+  /** For an environment without capacity or without a listener. */
   openMs: number;
-  /** For one `env.open` that runs. */
+  /** For one `env.open` in progress. */
   openDeadlineMs: number;
-  /** For one `env.step` that runs. */
+  /** For one `env.step` in progress. */
   stepDeadlineMs: number;
-  /** For the service that holds a session and does not answer; after that the session is lost. */
+  /** For a silent service that holds a session; afterwards the session counts as lost. */
   sessionMs: number;
-  /** For one answer of the policy; then it is requested again, until the turn's time is over. */
+  /** For one answer of the policy; then it is requested again, until the turn's deadline. */
   policyMs: number;
-  /** The session ends by itself when no request comes for so long. */
+  /** The session ends after this time without a request. */
   leaseMs: number;
-  /** Times an episode begins again because its session was lost. */
+  /** Maximum number of restarts of an episode after a lost session. */
   restarts: number;
 }
 

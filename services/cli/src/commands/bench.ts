@@ -22,7 +22,7 @@ interface BenchFlags {
   device: Device | 'auto';
 }
 
-/** What the project promises; a figure beyond it is marked. */
+/** The project's performance targets; figures beyond them are marked. */
 const TARGETS: { key: keyof BenchReport; text: string; holds: (value: number) => boolean }[] = [
   { key: 'train_vs_matmul', text: 'training step / matrix products, target ≥ 0.6', holds: (x) => x >= 0.6 },
   { key: 'generate_64_vs_1', text: 'tokens/s of 64 rows / of one row, target ≥ 10', holds: (x) => x >= 10 },

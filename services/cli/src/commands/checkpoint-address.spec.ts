@@ -56,7 +56,7 @@ afterAll(async () => {
 beforeEach(() => environment({ NATS_URL: nats.url }));
 afterEach(() => (process.env = before));
 
-/** As on a third machine, which has a model of that name and nothing of the run. */
+/** As on a third machine, which has a model of that name but no data of the run. */
 function environment(changes: NodeJS.ProcessEnv): void {
   process.env = {
     ...before,

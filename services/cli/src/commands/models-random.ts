@@ -59,7 +59,7 @@ async function writeRandom(
 
 const REPORT_EVERY_MS = 5_000;
 
-/** Tells on standard error how far the writing is, every few seconds. */
+/** Prints the progress of writing to standard error, every few seconds. */
 function progressPrinter(): (written: number, total: number) => void {
   const began = performance.now();
   let reportedAt = began;

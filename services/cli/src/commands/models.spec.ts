@@ -161,7 +161,7 @@ describe('ui-rl models random', () => {
     await scoreCommand().parseAsync([...flags, write(answered)], { from: 'user' });
     const scores = JSON.parse(readFileSync(json, 'utf8')) as Scores;
     expect(scores.image_tokens[0]).toBeGreaterThan(0);
-    // Random weights know nothing: each of 151,936 tokens is about as likely.
+    // Random weights assign about the same probability to each of 151,936 tokens.
     for (const logprob of scores.logprobs.slice(1))
       expect(Math.abs(logprob! + Math.log(151_936))).toBeLessThan(4);
     await expectToTrain(
@@ -198,7 +198,7 @@ async function expectToTrain(modelDir: string, tokenIds: number[]): Promise<void
   try {
     const mask = tokenIds.map((_, place) => (place > 2 ? 1 : 0));
     const sequence = { tokenIds, images: [], mask };
-    // There is no image among the tokens.
+    // The tokens contain no image.
     const { gradNorm } = await supervisedStep(engine, [sequence], {
       imageTokenId: -1,
       loss: { name: 'cross_entropy' },

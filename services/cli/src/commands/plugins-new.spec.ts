@@ -22,7 +22,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** What a command prints. */
+/** The output of a command. */
 async function typed(...words: string[]): Promise<string> {
   const printed: string[] = [];
   const log = jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
@@ -55,7 +55,7 @@ it('writes a component of each kind, which is loaded and whose test passes', asy
       }),
     );
   }
-  // As `npm test` of each runs it, in one process.
+  // Like `npm test` of each, in one process.
   const all = KINDS.map((kind) => `require('./${kind}-${nameOf(kind)}/src/index.test.js');`);
   writeFileSync('all.test.js', all.join('\n'));
   const { status, stdout } = spawnSync(process.execPath, ['--test', 'all.test.js'], { encoding: 'utf8' });

@@ -46,7 +46,7 @@ function newCommand(): Command {
     .option('--dir <folder>', 'where it is written (<kind>-<name>); nothing there is overwritten')
     .option('--json', 'tell what was written as JSON')
     .action(async (kind: ComponentKind, name: string, _options: unknown, command: Command) => {
-      // Those of `plugins` are known behind `new`, too.
+      // Options of `plugins` are also valid after `new`.
       const { typescript = false, dir, json } = command.optsWithGlobals<NewOptions>();
       const components = await loadAll([]);
       const made = newPlugin({ kind, name, typescript, components, ...(dir === undefined ? {} : { dir }) });

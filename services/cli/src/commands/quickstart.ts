@@ -24,7 +24,7 @@ interface QuickstartFlags {
   config: string;
 }
 
-/** Of the whole, where nothing says how long. */
+/** Default time limit of the whole run. */
 const MINUTES = 14;
 
 export function quickstartCommand(): Command {
@@ -45,17 +45,17 @@ export function quickstartCommand(): Command {
     });
 }
 
-/** The flags of the run file that say how long it takes; none where the file or another flag does. */
+/** The flags of the run file that limit its time; none if the file or another flag does. */
 function timeOf({ minutes, config }: QuickstartFlags, flags: readonly string[]): string[] {
   const isSaid =
     flags.some((flag) => /^--(training\.)?(max|total)_minutes\b/.test(flag)) || saysMinutes(config);
   if (minutes === undefined) return isSaid ? [] : [`--training.total_minutes=${MINUTES}`];
   if (!(minutes > 0)) throw new Error(`--minutes is ${minutes}: expected a number above 0`);
-  // A limit of the training alone in the run file would end it before.
+  // A limit on training in the run file would end it earlier.
   return ['--training.max_minutes=0', `--training.total_minutes=${minutes}`];
 }
 
-/** A file that is not there is told where it is read. */
+/** A missing file is reported where it is read. */
 function saysMinutes(config: string): boolean {
   return (
     existsSync(config) && /\b(max|total)_minutes\b/.test(readFileSync(config, 'utf8').replaceAll(/#.*/g, ''))

@@ -45,7 +45,7 @@ async function json<T>(...args: string[]): Promise<T> {
   return JSON.parse(await run(...args, '--json')) as T;
 }
 
-/** A run with something of everything. */
+/** A run with data of every kind. */
 async function createRun(runId: string, createdAt = new Date().toISOString()): Promise<void> {
   await bus.runs.create({ runId, createdAt, config: {} }, 'training');
   await bus.runs.putPolicy(runId, {
@@ -78,7 +78,7 @@ async function createRun(runId: string, createdAt = new Date().toISOString()): P
   await bus.checkpoints.upload({ runId, step: 3 }, join(dir, runId));
 }
 
-/** How many messages of each stream and bucket a run has. */
+/** Number of messages of a run in each stream and bucket. */
 async function held(runId: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for await (const { config } of jsm.streams.list()) {

@@ -41,7 +41,7 @@ async function monitorOf(bus: BusService, runId: string): Promise<string> {
   return found.address;
 }
 
-/** Runs work over a bus of its own, and prints what comes of it. */
+/** Runs work over its own bus, and prints the result. */
 async function withBus<T>(
   work: (bus: BusService, signal: AbortSignal) => Promise<T>,
   { json }: Flags,

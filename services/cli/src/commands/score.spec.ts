@@ -67,7 +67,8 @@ function largestDifference(found: readonly (number | null)[], expected: readonly
   return Math.max(...expected.map((value, index) => Math.abs(value - (found[index + 1] ?? Number.NaN))));
 }
 
-// Conversations with every family are compared with the reference beside the class that loads them; here one passes through the command.
+// Conversations with every family are compared with the reference beside the class that loads them; this tests one
+// through the command.
 describe('ui-rl score', () => {
   const { expected, model, answered } = open('qwen3-vl-a');
 
@@ -82,7 +83,7 @@ describe('ui-rl score', () => {
   });
 });
 
-// Adapters of every family are compared with PEFT beside the models; here they pass through the command.
+// Adapters of every family are compared with PEFT beside the models; this tests them through the command.
 describe.each(['qwen3-vl-moe-a', 'idefics2-b', 'llava-onevision-a'])('ui-rl score --adapter, %s', (name) => {
   const { expected, model, adapter, answered } = open(name);
 

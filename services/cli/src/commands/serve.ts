@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { addEngineFlags, MODEL_HELP, printProgress } from '../engine-flags';
 import { positiveInteger, positiveNumber, wholeNumber } from '../flags';
 
-/** What a run takes by itself, and one more: log-probabilities of a whole sequence are asked for by sampling a token after it. */
+/** A run's default plus one: log-probabilities of a whole sequence are requested by sampling a token after it. */
 const MAX_SEQUENCE = new ModelGroup().max_sequence + 1;
 
 interface ServeFlags extends EngineChoice {

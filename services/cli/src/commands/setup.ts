@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { projectRoot } from '@ui-rl/settings';
 import { Command } from 'commander';
 
-/** These fetch programs and pages: in JavaScript, since the set-up of a clone runs them before anything is built. */
+/** Downloads programs and pages. In JavaScript, because the set-up of a clone runs it before the build. */
 interface Tools {
   ensureNatsServer: () => string;
   ensureChromium: () => string;

@@ -70,14 +70,14 @@ export function trainCommand(): Command {
     });
 }
 
-/** What follows from Ctrl-C: the services have the run. */
+/** The hint after Ctrl-C: the services continue the run. */
 function goesOnText(runId: string, page: string): string {
   const { hasBroker, nats } = readCliSettings();
   const where = hasBroker ? `${brokerVariable(nats)} ` : '';
   return `the run continues without this command\nmonitor ${page}\nto end it: ${where}npx ui-rl runs stop ${runId}`;
 }
 
-/** What a run would be, a line each. */
+/** Describes a checked run, one line per property. */
 function checkedRunText({ run, tasks, model, actionFormat, notes, warnings }: RunCheck): string {
   const { algorithm, training, rollout } = run;
   const { groups_per_batch: groups, max_steps: steps, max_minutes: minutes, total_minutes: total } = training;
@@ -108,7 +108,7 @@ function checkedRunText({ run, tasks, model, actionFormat, notes, warnings }: Ru
   return [...lines.map(([name, text]) => `${name.padEnd(12)}${text}`), 'nothing was started'].join('\n');
 }
 
-/** Asks on the terminal, where there is one. */
+/** Asks on the terminal, if there is one. */
 function asker(signal: AbortSignal): RunOptions['ask'] {
   if (!process.stdin.isTTY) return undefined;
   return async (question) => {

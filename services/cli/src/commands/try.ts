@@ -113,7 +113,7 @@ function tryOut(page: string, options: string[], { task, ...flags }: TryFlags): 
     ].filter(Boolean);
     if (unused.length > 0) throw new Error(`${unused.join(' and ')} needs --by-hand`);
   }
-  // Results alone go to standard output where a program reads them.
+  // With --json, standard output contains only results.
   const print = flags.json === true ? console.error : console.log;
   const terminal = { input: process.stdin, output: flags.json === true ? process.stderr : process.stdout };
   return withCleanup(async (signal) => {
@@ -137,7 +137,7 @@ function tryOut(page: string, options: string[], { task, ...flags }: TryFlags): 
   });
 }
 
-/** A sentence behind a flag that is nearly --task is likely to be it. */
+/** A sentence after a flag similar to --task is probably the task. */
 function missingTask(options: readonly string[]): string {
   const flags = options.map((option) => option.replace(/=.*/s, '')).filter((option) => /^--./.test(option));
   const near = flags.find((flag) => nearest(flag, ['--task']).length > 0 && flag !== '--tasks');

@@ -14,7 +14,7 @@ import {
 import { Command } from 'commander';
 import { positiveInteger } from '../flags';
 
-/** Where everything looks for a broker that is told of none. */
+/** The default port of NATS. */
 const USUAL_NATS_PORT = 4222;
 
 interface UpFlags {
@@ -61,7 +61,8 @@ async function up(
   keys: KeyFlags['keys'],
 ): Promise<number> {
   const settings = readCliSettings();
-  // Loaded here, too: what is wrong with a module is said now, and services are told where it is, wherever they start.
+  // Loading them here, too, reports a faulty module immediately, and resolves the paths for services, wherever they
+  // start.
   const registry = await loadRunFileComponents({ file: config }, [...settings.plugins, ...plugins]);
   const { files: allowed } = registry;
   refuseUnreadKeys(keys, registry);
@@ -92,7 +93,7 @@ async function up(
   });
 }
 
-/** Services wait for a broker for as long as it takes, and say so in their logs alone. */
+/** Services wait for a broker without a limit, and report that only in their logs. */
 function warnOfAbsentBroker(error: Error): void {
   console.log(`warning  ${error.message}; the services wait for it`);
 }
@@ -103,7 +104,7 @@ function howToUse({ nats }: Fleet, config = shippedRunFile()): string {
   return `${train}\nFrom another folder, or to look into the broker with the nats command:\n  export NATS_CONTEXT=${nats.contextFile}`;
 }
 
-/** As it is named from here, be it in a clone or in an installed package. */
+/** Its path relative to the working directory, in a clone or in an installed package. */
 function shippedRunFile(): string {
   const file = join(projectRoot, 'deploy/config/quickstart.yaml');
   const path = relative(process.cwd(), file);

@@ -7,7 +7,7 @@ import type { ServedWorld } from './world';
 
 type State = Record<string, unknown> | null;
 
-/** What an episode came to. */
+/** The result of an episode. */
 interface Verdict {
   status: 'completed' | 'truncated';
   success: boolean | null;
@@ -19,17 +19,19 @@ export interface EpisodeStart {
   id: string;
   task: LoadedTask;
   seed: number;
-  /** Whether the turns of the task are counted and it ends with a verdict; otherwise it goes on until it is ended. */
+  /**
+   * Whether the task's turns are counted and end with a verdict; otherwise the episode continues until it is ended.
+   */
   isJudged: boolean;
 }
 
-/** An episode that somebody else plays. What is asked of it at once is done one after the other. */
+/** An episode that an outside client plays. Concurrent requests are processed sequentially. */
 export class ServedEpisode {
   readonly startedAt = new Date();
   verdict: Verdict | undefined;
-  /** The environment has failed, or it was idle for too long: it cannot be gone on with. */
+  /** Whether the environment has failed, or the episode was idle for too long, so that it cannot continue. */
   isLost = false;
-  /** Of the last action. */
+  /** Result of the last action. */
   outcome = 'ok';
   steps = 0;
   private readonly turns: Turn[] = [];
@@ -78,7 +80,7 @@ export class ServedEpisode {
     return this.shown;
   }
 
-  /** What is to be done, as a policy reads it. */
+  /** The goal as a policy reads it. */
   get goal(): string {
     return goalOf(this.task, this.stateBefore);
   }
@@ -87,7 +89,7 @@ export class ServedEpisode {
     return this.verdict !== undefined;
   }
 
-  /** Carries an action out; the last one brings the verdict. @throws ServeError */
+  /** Executes an action; the last one brings the verdict. @throws ServeError */
   act(action: unknown): Promise<void> {
     return this.inLine(async () => {
       if (this.isOver) throw new ServeError('over', 'the episode is over: reset');
@@ -105,7 +107,7 @@ export class ServedEpisode {
     });
   }
 
-  /** The screen as it is now, or after so long; that counts as no turn. @throws ServeError */
+  /** The current screen, or the screen after a delay; does not count as a turn. @throws ServeError */
   look(seconds: number): Promise<Screenshot> {
     return this.inLine(async () => {
       if (this.isOver) return this.shown;
@@ -115,7 +117,7 @@ export class ServedEpisode {
     });
   }
 
-  /** The environment's state as it is now, as far as it tells it while the episode goes on. @throws ServeError */
+  /** The environment's current state, as far as it reports it during the episode. @throws ServeError */
   state(): Promise<State> {
     return this.inLine(async () => {
       if (this.isOver) return this.finalState;
@@ -124,7 +126,7 @@ export class ServedEpisode {
     });
   }
 
-  /** Ends it, whatever it is at. Never throws. */
+  /** Ends it in any state. Never throws. */
   async discard(): Promise<void> {
     await this.inLine(() => this.sessions.closeSession(this.sessionId)).catch(() => undefined);
   }
@@ -135,7 +137,7 @@ export class ServedEpisode {
     return this.alive(await this.sessions.step({ sessionId, stepId: randomUUID(), action, deadlineMs }));
   }
 
-  /** After any failure but these the session is over. */
+  /** After any failure other than these, the session is over. */
   private alive<T>(reply: Reply<T>): T {
     this.isLost ||= !reply.ok && !['busy', 'bad_request'].includes(reply.error.code);
     return valueOf(reply);
@@ -151,7 +153,7 @@ export class ServedEpisode {
     const { plan } = this.world;
     const { task, seed } = this.start;
     const played = {
-      // Of a request, judging reads nothing else.
+      // Judging reads no other field of a request.
       request: { task, seed } as RolloutRequest,
       status,
       turns: this.turns,
@@ -181,7 +183,7 @@ export class ServedEpisode {
   }
 }
 
-/** What an environment failed with, as a caller is told it. */
+/** An environment's failure in the form for clients. */
 function valueOf<T>(reply: Reply<T>): T {
   if (reply.ok) return reply.value;
   const { code, message } = reply.error;
@@ -190,7 +192,7 @@ function valueOf<T>(reply: Reply<T>): T {
   throw new ServeError('failed', `${code}: ${message}`);
 }
 
-/** A turn of somebody whose tokens nobody knows. */
+/** A turn of a client whose tokens are unknown. */
 function turnOf(index: number, action: object, screenshot: string, outcome: string): Turn {
   return {
     index,

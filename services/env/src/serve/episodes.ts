@@ -4,7 +4,7 @@ import { ServeError } from './serve-error';
 import { taskFor, type Wish } from './wish';
 import type { ServedWorld } from './world';
 
-/** The episodes that callers play, by the ids they go by. What is idle for `environment.lease_ms` ends by itself. */
+/** The episodes of clients, by id. An episode ends after `environment.lease_ms` without a request. */
 export class ServedEpisodes {
   private readonly byId: LRUCache<string, ServedEpisode>;
   private readonly beginning = new Map<string, Promise<ServedEpisode>>();
@@ -12,7 +12,7 @@ export class ServedEpisodes {
 
   constructor(readonly world: ServedWorld) {
     this.byId = new LRUCache({
-      // Those that are over are remembered, too.
+      // Includes finished ones.
       max: 4 * world.maxSessions + 16,
       ttl: 2 * world.run.environment.lease_ms,
       ttlAutopurge: true,
@@ -21,7 +21,7 @@ export class ServedEpisodes {
     });
   }
 
-  /** Begins an episode; the one before that went by the same id is given up. @throws ServeError */
+  /** Starts an episode, and abandons the previous one with that id. @throws ServeError */
   async begin(id: string, wish: Wish, isJudged = true): Promise<ServedEpisode> {
     const before = this.byId.get(id);
     this.byId.delete(id);
@@ -35,8 +35,8 @@ export class ServedEpisodes {
   }
 
   /**
-   * The episode of an id, begun where there is none: several that ask for it at once get the same one.
-   * @param anew whether one that is lost is begun anew, too
+   * The episode of an id; starts it if there is none: concurrent requests get the same one.
+   * @param anew whether to restart one that is lost
    * @throws ServeError
    */
   async orBegin(id: string, wish: Wish, anew: boolean): Promise<ServedEpisode> {
@@ -49,7 +49,7 @@ export class ServedEpisodes {
     return beginning;
   }
 
-  /** Of all that are remembered. */
+  /** Ids of all remembered episodes. */
   ids(): Iterable<string> {
     return this.byId.keys();
   }
@@ -65,7 +65,7 @@ export class ServedEpisodes {
     throw new ServeError('not_found', 'there is no such episode, or it was idle for too long: reset');
   }
 
-  /** Whether there was one. */
+  /** Returns whether it existed. */
   async end(id: string): Promise<boolean> {
     const episode = this.byId.get(id);
     this.byId.delete(id);

@@ -3,7 +3,7 @@ import { ApiError } from '@ui-rl/openai-api';
 import type { ServerResponse } from 'node:http';
 import { ServeError } from './serve-error';
 
-/** Whatever fails is told as FastAPI tells it, which both protocols come from: `{detail}`. */
+/** Returns errors in the form of FastAPI, on which both protocols are based: `{detail}`. */
 @Catch()
 export class ServeErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger('env:served');

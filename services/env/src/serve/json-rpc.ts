@@ -6,7 +6,7 @@ import { ServeError } from './serve-error';
 import { callTool, TOOLS } from './tools';
 import { readWish } from './wish';
 
-/** Numbers of JSON-RPC 2.0. */
+/** Error codes of JSON-RPC 2.0. */
 export const RPC = {
   parse: -32_700,
   invalidRequest: -32_600,
@@ -22,7 +22,7 @@ export type RpcReply = Readonly<Record<string, unknown>>;
 /** The environment of a WebSocket; over HTTP there is none. */
 export interface OwnEpisode {
   id: string;
-  /** Begun with the first call that needs it. */
+  /** Started with the first call that needs it. */
   episode(): Promise<ServedEpisode>;
 }
 

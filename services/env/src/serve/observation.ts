@@ -1,14 +1,14 @@
 import { actionSchema, type JsonSchema } from '@ui-rl/plugin-kit';
 import type { ServedEpisode } from './episode';
 
-/** What OpenEnv calls an observation, with what the step earned. */
+/** OpenEnv's observation, with the reward of the step. */
 export interface Observed {
   observation: Record<string, unknown>;
   reward: number;
   done: boolean;
 }
 
-/** What a caller sees. */
+/** The client's view. */
 export function observe(episode: ServedEpisode): Observed {
   const { screenshot, outcome, goal, task, verdict, id } = episode;
   return {
@@ -29,7 +29,7 @@ export function observe(episode: ServedEpisode): Observed {
   };
 }
 
-/** What OpenEnv calls the state. */
+/** OpenEnv's state. */
 export async function stateOf(episode: ServedEpisode | undefined): Promise<Record<string, unknown>> {
   if (episode === undefined) return { episode_id: null, step_count: 0 };
   const { id, steps, task, verdict } = episode;
@@ -48,7 +48,7 @@ export async function stateOf(episode: ServedEpisode | undefined): Promise<Recor
 const nullable = (type: string): JsonSchema => ({ anyOf: [{ type }, { type: 'null' }] });
 const STATUS: JsonSchema = { type: 'string', enum: ['running', 'completed', 'truncated'] };
 
-/** JSON Schemas of what is sent and answered. */
+/** JSON Schemas of requests and responses. */
 export const SCHEMAS = {
   action: withMetadata(actionSchema()),
   observation: {
@@ -95,7 +95,7 @@ export const SCHEMAS = {
   },
 } satisfies Record<string, JsonSchema>;
 
-/** Every action of OpenEnv may have it; here it means nothing. */
+/** Every action of OpenEnv may have metadata, which is ignored here. */
 function withMetadata(schema: JsonSchema): JsonSchema {
   return { ...schema, properties: { ...(schema.properties as object), metadata: { type: 'object' } } };
 }

@@ -66,7 +66,7 @@ function uiVerifiersBelow(path: string, parameters: object[]) {
   };
 }
 
-/** The API as OpenAPI describes it. */
+/** The OpenAPI description of this API. */
 export function openApi(hasSimulation: boolean): object {
   const session = { name: 'session', in: 'path', required: true, schema: { type: 'string' } };
   return {

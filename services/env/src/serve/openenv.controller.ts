@@ -8,24 +8,24 @@ import { ServeError } from './serve-error';
 import { playStep, type Stepped } from './step';
 import { readWish } from './wish';
 
-/** Episodes of callers who do not say which one they mean. */
+/** Id of the episode for clients that send none. */
 const DEFAULT = '(http)';
-/** So that nobody names the episode of a WebSocket. */
+/** Separates HTTP ids from those of WebSockets. */
 const idOf = (episodeId: string | undefined): string =>
   episodeId === undefined ? DEFAULT : `http/${episodeId}`;
 
-/** What OpenEnv's servers tell of themselves, and their tools. */
+/** OpenEnv's endpoints for metadata and tools. */
 @Controller()
 export class OpenEnvController {
   constructor(@Inject(ServedEpisodes) protected readonly episodes: ServedEpisodes) {}
 
-  /** Whether it answers. */
+  /** Health check. */
   @Get('health')
   health(): object {
     return { status: 'healthy' };
   }
 
-  /** What is served. */
+  /** Metadata of the served environment. */
   @Get('metadata')
   metadata(): object {
     const { tasks, run } = this.episodes.world;
@@ -45,7 +45,7 @@ export class OpenEnvController {
     return SCHEMAS;
   }
 
-  /** This API. */
+  /** The OpenAPI description of this API. */
   @Get('openapi.json')
   openApi(): object {
     return openApi(this instanceof SimulationController);
@@ -59,14 +59,14 @@ export class OpenEnvController {
   }
 }
 
-/** The same with `/reset`, `/step` and `/state`, which servers in production do not have. */
+/** Adds `/reset`, `/step` and `/state`, which servers in production mode do not have. */
 @Controller()
 export class SimulationController extends OpenEnvController {
   constructor(@Inject(ServedEpisodes) episodes: ServedEpisodes) {
     super(episodes);
   }
 
-  /** Begins an episode: `{seed?, task_id?, episode_id?}`. Without `episode_id` there is one for all who do not say it. */
+  /** Starts an episode: `{seed?, task_id?, episode_id?}`. All clients without `episode_id` share one. */
   @Post('reset')
   @HttpCode(200)
   async reset(@Body() body: unknown): Promise<Observed> {
@@ -74,7 +74,7 @@ export class SimulationController extends OpenEnvController {
     return observe(await this.episodes.begin(idOf(wish.episodeId), wish));
   }
 
-  /** Carries an action out: `{action, episode_id?}`. */
+  /** Executes an action: `{action, episode_id?}`. */
   @Post('step')
   @HttpCode(200)
   step(@Body() body: unknown): Promise<Stepped> {
@@ -84,7 +84,7 @@ export class SimulationController extends OpenEnvController {
     return playStep(() => this.episodes.get(idOf(textOf(body.episode_id))), body.action);
   }
 
-  /** What the episode is at. */
+  /** The state of the episode. */
   @Get('state')
   state(@Query('episode_id') episodeId: unknown): Promise<object> {
     return stateOf(this.episodes.find(idOf(textOf(episodeId))));

@@ -167,7 +167,7 @@ describe('OpenEnv over a WebSocket', () => {
     await three[0].send({ type: 'step', data: LEFT });
     const states = await Promise.all(three.map(({ send }) => send({ type: 'state' })));
     expect(states.map(({ data }) => data.step_count)).toEqual([1, 0, 0]);
-    // One that is cut off leaves its place as well.
+    // A terminated connection also frees its slot.
     three[0].ws.terminate();
     await Promise.all(three.slice(1).map(({ leave }) => leave()));
     await form.isLeft();
@@ -186,7 +186,7 @@ describe('OpenEnv over a WebSocket', () => {
     expect(await send({ type: 'step', data: wrong })).toMatchObject({
       data: { observation: { error: { error_type: 'tool_not_found' } } },
     });
-    // Objects that cannot become strings.
+    // Objects that cannot be converted to strings.
     const odd = { toString: 1, valueOf: 1 };
     expect(await send({ type: 'step', data: { ...call, tool_name: odd } })).toMatchObject({
       data: { observation: { tool_name: null, error: { error_type: 'tool_not_found' } } },

@@ -1,5 +1,5 @@
 export type ServeErrorCode =
-  /** What was asked makes no sense. */
+  /** The request is invalid. */
   | 'bad_request'
   /** There is no such episode. */
   | 'not_found'
@@ -7,7 +7,7 @@ export type ServeErrorCode =
   | 'over'
   /** All sessions are in use. */
   | 'capacity'
-  /** The environment has failed: the episode counts for nothing. */
+  /** The environment has failed: the episode is void. */
   | 'failed';
 
 const STATUS: Readonly<Record<ServeErrorCode, number>> = {
@@ -18,14 +18,14 @@ const STATUS: Readonly<Record<ServeErrorCode, number>> = {
   failed: 502,
 };
 
-/** What a caller is told. */
+/** An error for clients. */
 export class ServeError extends Error {
   override readonly name = 'ServeError';
 
   constructor(
     readonly code: ServeErrorCode,
     message: string,
-    /** The field that is wrong. */
+    /** The invalid field. */
     readonly field?: string,
   ) {
     super(message);

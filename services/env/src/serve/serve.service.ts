@@ -13,7 +13,7 @@ import { ServedEpisodes } from './episodes';
 import { serveEnvironments, type ServedEnvironments } from './server';
 import { ServedWorld } from './world';
 
-/** Serves environments to others, where the service was given a port for it. */
+/** Serves environments to clients, if a port is configured. */
 @Injectable()
 export class ServeService implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('env:served');

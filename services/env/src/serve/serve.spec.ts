@@ -266,7 +266,7 @@ describe('callers who go away', () => {
     expect(await closed).toBe(1008);
     await eventually('the end of the sessions', () => quick.of('(served)', 'browser')!.size === 0);
     expect((await form.ask('/act?action_type=screenshot', { base: at.url })).status).toBe(404);
-    // Who asks whether it is there gets another session.
+    // A greeting opens another session.
     expect((await form.ask('/', { base: at.url })).status).toBe(200);
     expect((await form.ask('/act?action_type=screenshot', { base: at.url })).status).toBe(200);
     await at.close();

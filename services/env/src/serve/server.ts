@@ -25,7 +25,9 @@ type ServeOptions = Pick<
   'host' | 'port' | 'keys' | 'maxRequests' | 'maxBodyBytes' | 'mode'
 >;
 
-/** Serves episodes to whoever speaks OpenEnv's protocol or that of ui-verifiers. @throws the system's error where the port is taken */
+/**
+ * Serves episodes over OpenEnv's protocol and that of ui-verifiers. @throws the system's error if the port is taken
+ */
 export async function serveEnvironments(
   episodes: ServedEpisodes,
   { host, port, keys, maxRequests, maxBodyBytes, mode }: ServeOptions,
@@ -62,7 +64,7 @@ export async function serveEnvironments(
   };
 }
 
-/** Lets in who may ask, and no more than so many at a time. Before the body is read. */
+/** Checks access and limits the number of concurrent requests, before the body is read. */
 function admission(access: Access, maxRequests: number) {
   let active = 0;
   return (request: IncomingMessage, response: ServerResponse, next: () => void): void => {
@@ -76,7 +78,7 @@ function admission(access: Access, maxRequests: number) {
   };
 }
 
-/** JSON-RPC says itself that what it was sent is not JSON. */
+/** JSON-RPC reports invalid JSON in its own form. */
 function tellNoJson(
   error: unknown,
   request: IncomingMessage & { wasNoJson?: boolean },

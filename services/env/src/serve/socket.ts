@@ -11,13 +11,13 @@ import { ServeError } from './serve-error';
 import { playStep } from './step';
 import { readWish } from './wish';
 
-/** Messages that wait while one is answered: who sends more does not wait for answers. */
+/** Maximum number of queued messages: a client that sends more does not wait for answers. */
 const MAX_WAITING = 16;
 const CLOSED = { normal: 1000, policy: 1008 } as const;
 
 const logger = new Logger('env:served');
 
-/** One socket is one environment. Its messages are answered in their order. */
+/** Each socket has one environment. Its messages are answered in order. */
 export abstract class EnvironmentSocket {
   protected readonly id = randomUUID();
   private line: Promise<void> = Promise.resolve();
@@ -53,16 +53,16 @@ export abstract class EnvironmentSocket {
     this.rest();
   }
 
-  /** The answer to a message; null ends the socket. */
+  /** The answer to a message; null closes the socket. */
   protected abstract answer(text: string): Promise<object | null>;
-  /** What is told where answering failed by no fault of the caller. */
+  /** The answer after an internal failure. */
   protected abstract internal(): object;
 
   protected begin(wish: unknown): Promise<ServedEpisode> {
     return this.episodes.begin(this.id, readWish(wish));
   }
 
-  /** For calls of tools, which know no reset. */
+  /** For tool calls, which have no reset. */
   protected get own(): OwnEpisode {
     const { id } = this;
     return { id, episode: async () => this.episodes.find(id) ?? this.begin({}) };
@@ -80,7 +80,7 @@ export abstract class EnvironmentSocket {
     this.rest();
   }
 
-  /** A socket that nothing comes from is closed, as its session is. */
+  /** Restarts the idle timer, which closes the socket like its session. */
   private rest(): void {
     clearTimeout(this.idle);
     const { lease_ms: leaseMs } = this.episodes.world.run.environment;
@@ -170,7 +170,7 @@ function recordOf(data: unknown): Data {
   throw new ServeError('bad_request', 'expected an object', 'data');
 }
 
-/** Undefined where it is not JSON. */
+/** Undefined for invalid JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -6,9 +6,9 @@ import type { ServedEpisodes } from './episodes';
 import { RPC, rpcError } from './json-rpc';
 import { OpenEnvSocket, RpcSocket, wsError } from './socket';
 
-/** The server ends; it has no more room; as RFC 6455 numbers it. */
+/** Close codes of RFC 6455: the server shuts down; it has no capacity. */
 const CLOSED = { goingAway: 1001, tryAgain: 1013 } as const;
-/** Sockets that may wait to be told that there is no room, and so on, beside those that play. */
+/** Additional sockets beside the active ones, for example those that wait to be rejected. */
 const SPARE = 8;
 
 /** The WebSockets of `/ws` and `/mcp`. */

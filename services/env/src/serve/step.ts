@@ -5,7 +5,7 @@ import { callTool, TOOLS } from './tools';
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** What a step answers with. */
+/** The response to a step. */
 export interface Stepped {
   observation: Record<string, unknown>;
   reward: number;
@@ -13,7 +13,7 @@ export interface Stepped {
 }
 
 /**
- * Plays what OpenEnv calls a step: an action, or, as its clients of tools send them, `{type: "call_tool", tool_name, arguments}` and
+ * Executes OpenEnv's step: an action, or, from its tool clients, `{type: "call_tool", tool_name, arguments}` and
  * `{type: "list_tools"}`, which needs no episode.
  *
  * @throws ServeError
@@ -32,7 +32,7 @@ function listTools(): Stepped {
   return { observation: { tools }, reward: 0, done: false };
 }
 
-/** What is wrong with a call is part of the observation. */
+/** Errors of a call are part of the observation. */
 async function call(episode: ServedEpisode, { tool_name: name, arguments: given }: Data): Promise<Stepped> {
   try {
     const { structuredContent: result } = await callTool(episode, name, given);

@@ -16,7 +16,7 @@ export interface Tool {
   inputSchema: JsonSchema;
 }
 
-/** An action each, and one that looks without doing anything. */
+/** One tool per action, and one that only returns the screen. */
 export const TOOLS: readonly Tool[] = [
   {
     name: 'screenshot',
@@ -30,7 +30,7 @@ export const TOOLS: readonly Tool[] = [
   })),
 ];
 
-/** What a tool gives, as MCP's `tools/call` answers. */
+/** The result of a tool, in the form of MCP's `tools/call`. */
 export interface ToolResult {
   content: object[];
   structuredContent: Record<string, unknown>;

@@ -1,7 +1,7 @@
 import { keyOfName, namesInChord } from '@ui-rl/plugin-kit';
 import { ServeError } from './serve-error';
 
-/** The query of `/act`, as it comes. */
+/** The raw query of `/act`. */
 export type ActQuery = Readonly<Record<string, string | string[] | undefined>>;
 
 const POINTERS: Readonly<Record<string, string>> = {
@@ -11,12 +11,14 @@ const POINTERS: Readonly<Record<string, string>> = {
   double_click: 'double_click',
   triple_click: 'triple_click',
 };
-/** Of one `scroll`. */
+/** Notches of one `scroll`. */
 const NOTCHES = 3;
 const MAX_DELAY = 30;
 const TYPES = ['screenshot', ...Object.keys(POINTERS), 'type', 'keys', 'scroll'];
 
-/** The action of a query; null only looks. @throws ServeError that names what is wrong or missing */
+/**
+ * The action of a query; null to only return the screen. @throws ServeError that names the invalid or missing field
+ */
 export function actionOf(query: ActQuery): object | null {
   const type = textOf(query, 'action_type');
   if (type === 'screenshot') return null;
@@ -33,14 +35,14 @@ export function actionOf(query: ActQuery): object | null {
   );
 }
 
-/** Seconds between an action and its screenshot: 1 where the query does not say. @throws ServeError */
+/** Seconds between an action and its screenshot; default 1. @throws ServeError */
 export function delayOf({ delay = '1' }: ActQuery): number {
   const seconds = Number(delay);
   if (seconds >= 0 && seconds <= MAX_DELAY) return seconds;
   throw new ServeError('bad_request', `expected a number from 0 to ${MAX_DELAY}`, 'delay');
 }
 
-/** As pyautogui scrolls for the original: anything but up is down. */
+/** The original scrolls with pyautogui: anything but up is down. */
 function scrollOf(query: ActQuery): object {
   const direction = textOf(query, 'direction').toLowerCase() === 'up' ? 'up' : 'down';
   const has = query.x !== undefined && query.y !== undefined;

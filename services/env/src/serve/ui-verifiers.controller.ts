@@ -5,18 +5,18 @@ import { ServedEpisodes } from './episodes';
 import { actionOf, delayOf, type ActQuery } from './ui-verifiers-action';
 import { readWish, type Wish } from './wish';
 
-/** The session of the server itself. */
+/** Id of the server's root session. */
 const ONLY = '(ui-verifiers)';
 
 /**
- * The API of ui-verifiers servers: one session at the root, others below `/proxy/{session}`. A session begins when it is asked for first (`seed`
- * and `task_id` of that question choose what is played), and ends when it is deleted or was idle for too long.
+ * The API of ui-verifiers servers: one session at the root, others below `/proxy/{session}`. A session starts with
+ * its first request (whose `seed` and `task_id` select the task), and ends when it is deleted or idle for too long.
  */
 @Controller()
 export class UiVerifiersController {
   constructor(@Inject(ServedEpisodes) private readonly episodes: ServedEpisodes) {}
 
-  /** Whether it is there, and since when its session is. */
+  /** Health check, with the start time of its session. */
   @Get(['/', 'proxy/:session'])
   @Header('Content-Type', 'text/plain; charset=utf-8')
   async greet(@Param('session') session: string | undefined, @Query() query: ActQuery): Promise<string> {
@@ -32,7 +32,7 @@ export class UiVerifiersController {
     ].join('\n');
   }
 
-  /** Carries an action out and shows the screen `delay` seconds later: PNG. */
+  /** Executes an action and returns the screen `delay` seconds later: PNG. */
   @Get(['act', 'proxy/:session/act'])
   @Header('Content-Type', 'image/png')
   async act(
@@ -49,8 +49,8 @@ export class UiVerifiersController {
   }
 
   /**
-   * What was submitted: `submitted_row_indices` and `num_incorrect_submissions` of the environment's state. A task whose state has
-   * neither is one row, which counts as submitted while its checks hold.
+   * The submissions: `submitted_row_indices` and `num_incorrect_submissions` of the environment's state. A task whose
+   * state has neither counts as one row, which is submitted while its checks hold.
    */
   @Get(['progress', 'proxy/:session/progress'])
   async progress(@Param('session') session: string | undefined, @Query() query: ActQuery): Promise<object> {
@@ -64,13 +64,13 @@ export class UiVerifiersController {
     return { submitted_row_indices: isDone ? [0] : [], num_incorrect_submissions: 0 };
   }
 
-  /** Ends a session; the next question begins another one. */
+  /** Ends a session; the next request starts another one. */
   @Delete(['/', 'proxy/:session'])
   async end(@Param('session') session: string | undefined): Promise<object> {
     return { deleted: await this.episodes.end(idOf(session)) };
   }
 
-  /** @param anew whether one that has failed makes way for another: a caller who is told when it began will know */
+  /** @param anew whether a failed one is replaced by another: a client that receives its start time can tell */
   private session(session: string | undefined, query: ActQuery, anew = false): Promise<ServedEpisode> {
     return this.episodes.orBegin(idOf(session), wishOf(query), anew);
   }
@@ -80,7 +80,7 @@ function idOf(session: string | undefined): string {
   return session === undefined ? ONLY : `proxy/${session}`;
 }
 
-/** Queries are texts; a session that names no seed has that of the first task. */
+/** Query values are texts; a session without a seed has that of the first task. */
 function wishOf({ seed = '0', task_id: taskId }: ActQuery): Wish {
   return readWish({ seed: Number(seed), task_id: taskId });
 }

@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto';
 import { isRecord, show, type LoadedTask } from '@ui-rl/plugin-kit';
 import { ServeError } from './serve-error';
 
-/** What a caller wants to play. */
+/** A client's request for an episode. */
 export interface Wish {
   seed: number;
-  /** Undefined: the seed chooses. */
+  /** Undefined: selected by the seed. */
   taskId: string | undefined;
   episodeId: string | undefined;
 }
@@ -14,7 +14,8 @@ const MAX_SEED = 2 ** 32 - 1;
 const MAX_ID = 255;
 
 /**
- * Reads `{seed?, task_id?, episode_id?}`. What else is said is for other environments, and left alone, as OpenEnv's own server does.
+ * Parses `{seed?, task_id?, episode_id?}`. Ignores other fields, which are for other environments, like OpenEnv's own
+ * server.
  *
  * @throws ServeError that names the field
  */
@@ -48,7 +49,7 @@ function readText(data: Record<string, unknown>, field: string): string | undefi
   );
 }
 
-/** The task that is named, or the one that the seed chooses: the same seed, the same task. */
+/** The named task, or the one that the seed selects: the same seed gives the same task. */
 export function taskFor(tasks: readonly LoadedTask[], { seed, taskId }: Wish): LoadedTask {
   if (taskId === undefined) return tasks[seed % tasks.length];
   const found = tasks.find(({ id }) => id === taskId);

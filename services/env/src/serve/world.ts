@@ -13,24 +13,24 @@ import { readRunFile, taskMachine, taskUse, type RunFile } from '@ui-rl/settings
 import type { RunEnvironments } from '../run-environments';
 import { ServeError } from './serve-error';
 
-/** No run can be called so. */
+/** An invalid run id, so that it cannot collide with one. */
 const SERVED = '(served)';
-/** A run file of which only the tasks and what they are played in count. */
+/** Options for a run file of which only the tasks and their environments are used. */
 const ASSUMED = { 'model.name': 'small', 'training.max_steps': 1 };
 const DEMO = { tasks: { source_type: 'demo_training' } };
 
-/** What is served: tasks, the environments they are played in, and who judges. */
+/** The served content: tasks, their environments, and their judges. */
 export class ServedWorld {
   private constructor(
     readonly run: RunFile,
     readonly tasks: readonly LoadedTask[],
-    /** Task → the source that it is of. */
+    /** Task → its source. */
     private readonly sources: ReadonlyMap<LoadedTask, string>,
     private readonly planned: PlannedEpisodes,
     private readonly environments: RunEnvironments,
   ) {}
 
-  /** Starts the environments. @throws SettingsError, PluginError and what an environment throws */
+  /** Starts the environments. @throws SettingsError, PluginError and errors of the environments */
   static async open(
     file: string | undefined,
     components: ComponentRegistry,
@@ -62,7 +62,7 @@ export class ServedWorld {
     return this.run.environment.max_sessions;
   }
 
-  /** Those of the environment that a task is played in. @throws ServeError */
+  /** The sessions of a task's environment. @throws ServeError */
   sessionsOf({ environment }: LoadedTask): Sessions {
     const kind = environment?.kind ?? this.run.environment.kind.name;
     const sessions = this.environments.of(SERVED, kind);
@@ -70,7 +70,7 @@ export class ServedWorld {
     throw new ServeError('failed', `the task is played in ${kind}, which this service does not offer`);
   }
 
-  /** What callers of ui-verifiers know a session by: the type that the task itself says, else its source. */
+  /** The session type for clients of ui-verifiers: the task's own type, else its source. */
   sessionTypeOf(task: LoadedTask): string {
     const { session_type: type } = task.environment?.options ?? {};
     return typeof type === 'string' ? type : (this.sources.get(task) ?? 'task');

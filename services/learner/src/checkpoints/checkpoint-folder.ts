@@ -4,37 +4,40 @@ import { findDamage, syncFolder, syncTree } from '@ui-rl/bus';
 import { stepFolder, type BaseModel, type GroupResult } from '@ui-rl/contracts';
 import type { GuardState } from '../training/guard/guard-state';
 
-/** What a checkpoint says about the run (`state.json`), besides weights and optimizer. */
+/** The run state in a checkpoint (`state.json`), besides weights and optimizer. */
 export interface LearnerState {
   format: 1;
   runId: string;
-  /** Of the lease of the learner that wrote it (`RunLease`); absent where it was written before there were any. */
+  /** Lease epoch of the learner that wrote it (`RunLease`); absent if it predates leases. */
   epoch?: number;
-  /** What the weights belong to. */
+  /** The base model of the weights. */
   model: BaseModel;
-  /** Device that the run began on, as its engine calls it; absent where an older version wrote this. */
+  /** Device of the run's first start, as its engine names it; absent in files of an older version. */
   device?: string | undefined;
-  /** Steps trained, a batch each. */
+  /** Number of trained steps, one batch each. */
   step: number;
-  /** Of them, the first so many are those of the warm start; absent where there is none. */
+  /** Number of leading steps that are the warm start; absent without one. */
   warmStartSteps?: number;
-  /** Digest of the weights that sampled at each step, by step; a trajectory with any other is refused. */
+  /** Digest of the weights that sampled at each step, by step; trajectories with any other are rejected. */
   digests: Record<string, string>;
-  /** Group indices whose episodes are trained or dropped, as ranges: `0-79,81`. */
+  /** Indices of groups whose episodes were trained on or dropped, as ranges: `0-79,81`. */
   settledGroups: string;
-  /** Groups replaced so far, on top of `groups_per_batch` per step: without learning signal, or without a valid episode. */
+  /**
+   * Number of replaced groups so far, in addition to `groups_per_batch` per step: without learning signal, or without
+   * a valid episode.
+   */
   replacedGroups: number;
   counts: { trajectories: number; invalid: number; trainedEpisodes: number; trainedTokens: number };
   /** ISO 8601. */
   savedAt: string;
-  /** The last step, so that it can be reported again; without the times of the checkpoint that holds this. */
+  /** The last step, so that it can be reported again; without the times of the checkpoint that contains this. */
   lastStep: {
     epoch?: number;
     rolloutIds: string[];
     groups?: GroupResult[];
     metrics: Record<string, number>;
   } | null;
-  /** Of the collapse guard; absent where an older version wrote this. */
+  /** State of the collapse guard; absent in files of an older version. */
   guard?: GuardState;
 }
 
@@ -50,12 +53,12 @@ export class CheckpointFolder {
     return join(this.dir, stepFolder(step));
   }
 
-  /** Where the learner of that epoch writes a step's checkpoint: nobody else writes there. */
+  /** Folder in which the learner of that epoch writes a step's checkpoint: no other learner writes there. */
   stagingOf(step: number, epoch: number): string {
     return `${this.pathOf(step)}.${epoch}${STAGING}`;
   }
 
-  /** Steps with a checkpoint, in order. Folders that are being written do not count, nor those that were set aside. */
+  /** Steps with a checkpoint, in order. Excludes folders in progress and those that were set aside. */
   async steps(): Promise<number[]> {
     const names = await this.names();
     return names
@@ -65,9 +68,10 @@ export class CheckpointFolder {
   }
 
   /**
-   * Puts a folder that is finished in the place of a step's checkpoint, once all of it is on the disk. One that stands there was left
-   * by a learner that ended, or that another one has taken over from, before anybody was told of it.
-   * @param mayPlace asked last; rejects where this learner is not the one any more
+   * Moves a complete folder to the place of a step's checkpoint, once it is flushed to disk. An existing one there
+   * was left by a learner that
+   * ended, or was superseded, before announcing it.
+   * @param mayPlace called last; rejects if this learner has been superseded
    */
   async place(step: number, finished: string, mayPlace?: () => Promise<void>): Promise<void> {
     await syncTree(finished);
@@ -77,7 +81,7 @@ export class CheckpointFolder {
     await syncFolder(this.dir);
   }
 
-  /** What is wrong with a checkpoint; undefined where it is as it was written. */
+  /** Describes the damage of a checkpoint; undefined if it is intact. */
   async damageOf(step: number): Promise<string | undefined> {
     const damage = await findDamage(this.pathOf(step));
     if (damage !== undefined) return damage;
@@ -87,7 +91,7 @@ export class CheckpointFolder {
     );
   }
 
-  /** Keeps a damaged checkpoint for whoever wants to look at it. @returns where */
+  /** Keeps a damaged checkpoint for inspection. @returns its new path */
   async setAside(step: number): Promise<string> {
     const aside = `${this.pathOf(step)}${DAMAGED}`;
     await rm(aside, { recursive: true, force: true });
@@ -95,13 +99,13 @@ export class CheckpointFolder {
     return aside;
   }
 
-  /** Steps that were set aside. */
+  /** Steps whose checkpoints were set aside. */
   async damagedSteps(): Promise<number[]> {
     const names = (await this.names()).filter((name) => name.endsWith(DAMAGED));
     return names.map((name) => Number(name.slice(0, -DAMAGED.length))).filter(Number.isInteger);
   }
 
-  /** The newest step whose checkpoint is as it was written; undefined where there is none. */
+  /** The newest step with an intact checkpoint; undefined if there is none. */
   async newestIntact(): Promise<number | undefined> {
     for (const step of (await this.steps()).toReversed()) {
       if ((await this.damageOf(step)) === undefined) return step;
@@ -117,7 +121,7 @@ export class CheckpointFolder {
     await rm(this.pathOf(step), { recursive: true, force: true });
   }
 
-  /** Removes what learners left that ended while they wrote. */
+  /** Removes leftovers of learners that ended while writing. */
   async sweep(): Promise<void> {
     await mkdir(this.dir, { recursive: true });
     for (const name of await this.names()) {
@@ -125,7 +129,7 @@ export class CheckpointFolder {
     }
   }
 
-  /** Steps but the newest few and those that are to be kept. */
+  /** All steps except the newest few and those to keep. */
   async prunable(keep: (step: number) => boolean, newest: number): Promise<number[]> {
     return (await this.steps()).slice(0, -newest).filter((step) => !keep(step));
   }
@@ -138,7 +142,7 @@ export class CheckpointFolder {
   }
 }
 
-/** What the checkpoint in a folder says of its run. Throws where that cannot be read. */
+/** The run state in a checkpoint folder. Throws if it cannot be read. */
 export async function readStateOf(dir: string): Promise<LearnerState> {
   const file = join(dir, 'state.json');
   const text = await readFile(file, 'utf8');

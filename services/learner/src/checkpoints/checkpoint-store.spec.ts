@@ -28,7 +28,7 @@ let bus: BusService;
 let dir: string;
 let runs = 0;
 let runId: string;
-/** Of the learner that was started last. */
+/** Epoch of the latest learner. */
 let epoch: number;
 let warnings: string[];
 
@@ -50,14 +50,14 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 type StoreLease = Pick<Lease, 'epoch' | 'confirm' | 'ensure'>;
 
-/** Of a learner that nobody takes over from. */
+/** The lease of a learner that is not superseded. */
 const held = (): StoreLease => ({
   epoch: ++epoch,
   confirm: () => Promise.resolve(),
   ensure: () => Promise.resolve(),
 });
 
-/** The checkpoints of the run as a learner on some machine has them. */
+/** The checkpoints of the run as seen by a learner on some machine. */
 function storeOf(name: string, uploads: Uploads = 'all', lease = held()): CheckpointStore {
   return new CheckpointStore(new CheckpointFolder(join(dir, name)), bus.checkpoints, {
     ...{ runId, uploads, lease },
@@ -75,7 +75,7 @@ async function machine(name: string, uploads: Uploads = 'all', announced = 0): P
 const digestAt = (step: number): string => `digest of ${step}`;
 const announcedAt = (version: number): Announced => ({ version, adapterDigest: digestAt(version) });
 
-/** Writes a checkpoint as an engine does. `digest` is another one in a line that nobody was told of. */
+/** Writes a checkpoint like an engine. `digest` differs in a lineage that was not announced. */
 async function save(
   store: CheckpointStore,
   step: number,
@@ -240,7 +240,7 @@ it('takes the one in the object store where its own is damaged', async () => {
   expect(readFileSync(weights, 'utf8')).toBe('weights of 2');
 });
 
-/** Stores something else under the name of a file of a checkpoint. */
+/** Overwrites a file of an uploaded checkpoint. */
 async function damageUploaded(step: number, file: string, by: number): Promise<void> {
   const objects = await new Objm(jetstream(bus.connection)).open('checkpoints');
   await objects.putBlob({ name: `${runId}/${stepFolder(step)}/${by}/${file}` }, Buffer.from('{"format":1'));

@@ -12,10 +12,10 @@ import {
 import { stepFolder, type PolicyState } from '@ui-rl/contracts';
 import { readStateOf, type CheckpointFolder, type LearnerState } from './checkpoint-folder';
 
-/** Which checkpoints go into the object store: every step's, those that are kept, or none. */
+/** The checkpoints to upload to the object store: those of every step, those that are kept, or none. */
 export type Uploads = 'all' | 'kept' | 'none';
 
-/** A run cannot resume here: the checkpoint that it announced last lies on another machine. */
+/** A run cannot resume here: the checkpoint that it announced last is on another machine. */
 export class CheckpointElsewhere extends Error {
   constructor(message: string) {
     super(message);
@@ -23,33 +23,33 @@ export class CheckpointElsewhere extends Error {
   }
 }
 
-/** What a run said last of its policy. */
+/** The policy that a run announced last. */
 export type Announced = Pick<PolicyState, 'version' | 'adapterDigest'>;
 
-/** Where a run goes on. */
+/** The state from which a run resumes. */
 export interface ResumePoint {
-  /** undefined for a run that begins. */
+  /** undefined for a new run. */
   state: LearnerState | undefined;
-  /** Checkpoints of steps that were announced are damaged: the episodes of those steps are needed once more. */
+  /** Whether checkpoints of announced steps are damaged: the episodes of those steps are needed once more. */
   wentBack: boolean;
 }
 
 export interface CheckpointStoreOptions {
   runId: string;
   uploads: Uploads;
-  /** Of the run. */
+  /** Lease of the run. */
   lease: Pick<Lease, 'epoch' | 'confirm' | 'ensure'>;
-  /** Whether the run file has a step's checkpoint stay, however old it is. */
+  /** Whether the run file keeps a step's checkpoint regardless of its age. */
   keeps: (step: number) => boolean;
-  /** Told of each damaged checkpoint. */
+  /** Called for each damaged checkpoint. */
   warn: (message: string, step: number) => Promise<void>;
 }
 
 /** A run's checkpoints: on this machine, and in the object store, where other machines find them. */
 export class CheckpointStore {
-  /** Steps in the object store that belong to the run as it goes on. */
+  /** Steps in the object store that belong to the current lineage of the run. */
   private uploaded = new Set<number>();
-  /** Steps that stay besides those of the options. */
+  /** Steps to keep in addition to those of the options. */
   private readonly kept = new Set<number>();
 
   constructor(
@@ -58,21 +58,23 @@ export class CheckpointStore {
     private readonly options: CheckpointStoreOptions,
   ) {}
 
-  /** Whether a step's checkpoint stays, however old it is. */
+  /** Whether a step's checkpoint is kept regardless of its age. */
   keeps(step: number): boolean {
     return this.kept.has(step) || this.options.keeps(step);
   }
 
-  /** Has a step's checkpoint stay, too. */
+  /** Also keeps a step's checkpoint. */
   keep(step: number): void {
     this.kept.add(step);
   }
 
   /**
-   * Finds the newest checkpoint that is whole and follows from what was announced, here or in the object store; of a step that both
-   * have the uploaded one counts. Damaged ones are passed over with a warning. Those that do not follow are removed: a learner left them that
-   * ended, or that another one took over from, before it announced them.
-   * @param announced what the run said last; null where it said nothing
+   * Finds the newest intact checkpoint that follows from the announced state, here or in the object store; if both
+   * have a step, the uploaded one
+   * takes precedence. Skips damaged ones with a warning. Removes those that do not follow: a learner left them that
+   * ended, or was superseded,
+   * before announcing them.
+   * @param announced the run's last announcement; null if there was none
    * @throws CheckpointElsewhere
    */
   async resume(announced: Announced | null): Promise<ResumePoint> {
@@ -81,7 +83,7 @@ export class CheckpointStore {
     await this.folder.sweep();
     this.uploaded = new Set(await this.archive.steps(runId));
     const steps = new Set([...this.uploaded, ...(await this.folder.steps())]);
-    // Those of an earlier start among them, which may have ended before it announced where it went back to.
+    // Includes those of an earlier start, which may have ended before it announced the step to which it went back.
     const damaged = await this.folder.damagedSteps();
     let state: LearnerState | undefined;
     for (const step of [...steps].toSorted((a, b) => b - a)) {
@@ -93,9 +95,9 @@ export class CheckpointStore {
   }
 
   /**
-   * Writes the checkpoint of a step, which is on this machine's disk when this resolves.
+   * Writes the checkpoint of a step, which is flushed to this machine's disk when this resolves.
    * @param write fills a folder that does not exist yet
-   * @throws LeaseLost; then nothing is changed
+   * @throws LeaseLost without changing anything
    */
   async save(step: number, write: (dir: string) => Promise<unknown>): Promise<void> {
     const { lease } = this.options;
@@ -110,7 +112,7 @@ export class CheckpointStore {
   }
 
   /**
-   * Makes a saved checkpoint the one that its address means everywhere, where it is one of those that are uploaded.
+   * Publishes a saved checkpoint under its address, if it is one of those that are uploaded.
    * @param last whether the run ends with it
    * @throws LeaseLost
    */
@@ -124,9 +126,9 @@ export class CheckpointStore {
   }
 
   /**
-   * Deletes checkpoints but the newest few and those that are kept, here and in the object store.
-   * @param forget told before the last copy of one is deleted, with its folder
-   * @param best the step that the run may go back to: kept as well
+   * Deletes all checkpoints except the newest few and those that are kept, here and in the object store.
+   * @param forget called with its folder before the last copy of one is deleted
+   * @param best the step to which the run may go back: kept as well
    * @throws LeaseLost
    */
   async prune(
@@ -149,7 +151,7 @@ export class CheckpointStore {
     }
   }
 
-  /** The folder of an earlier checkpoint, from the object store where it is not here; undefined where neither has it whole. */
+  /** The folder of an earlier checkpoint, downloaded if it is not local; undefined if neither place has it intact. */
   async find(step: number): Promise<string | undefined> {
     const damaged: number[] = [];
     const found = (await this.findLocal(step, damaged)) ?? (await this.findUploaded(step, damaged));
@@ -159,7 +161,10 @@ export class CheckpointStore {
     return place;
   }
 
-  /** Brings a step's checkpoint into its place, from the object store or from here; undefined where nothing can go on from it. */
+  /**
+   * Moves a step's checkpoint to its place, from the object store or locally; undefined if the run cannot resume from
+   * it.
+   */
   private async take(
     step: number,
     announced: Announced | null,
@@ -173,7 +178,7 @@ export class CheckpointStore {
     return own;
   }
 
-  /** Puts a folder that was found into its place; undefined where the run cannot go on from it. */
+  /** Moves a found folder to its place; undefined if the run cannot resume from it. */
   private async adopt(
     step: number,
     found: string | undefined,
@@ -186,7 +191,7 @@ export class CheckpointStore {
     return state;
   }
 
-  /** The folder of an uploaded checkpoint: its own here where it is the same, else a download. */
+  /** The folder of an uploaded checkpoint: the local one if it is identical, else a download. */
   private async findUploaded(step: number, damaged: number[]): Promise<string | undefined> {
     const { runId, lease } = this.options;
     if (!this.uploaded.has(step)) return undefined;
@@ -221,7 +226,10 @@ export class CheckpointStore {
     return isSame && (await this.folder.damageOf(step)) === undefined;
   }
 
-  /** Older steps of another line: left where this machine's learner was taken over from, and others went on. */
+  /**
+   * Removes older steps of another lineage, left from before this machine's learner was superseded and others
+   * continued.
+   */
   private async removeOthers({ step: newest, digests }: LearnerState): Promise<void> {
     for (const step of await this.folder.steps()) {
       if (step >= newest || digests[step] === undefined) continue;
@@ -258,7 +266,10 @@ export class CheckpointStore {
   }
 }
 
-/** Whether a run can go on from a checkpoint after what it announced: the weights it announced are among those behind it. */
+/**
+ * Whether a run can resume from a checkpoint after its announcement: the announced weights must be in the
+ * checkpoint's history.
+ */
 function follows({ step, digests }: LearnerState, announced: Announced | null): boolean {
   if (announced === null || step < announced.version) return true;
   return digests[announced.version] === announced.adapterDigest;

@@ -6,8 +6,8 @@ export const POLICY = 'policy';
 export const CRITIC = 'critic';
 
 /**
- * The models that a run trains. A checkpoint holds all of them: the policy, and in a folder beside its files the critic, where the run
- * has one.
+ * The models that a run trains. A checkpoint contains all of them: the policy, and in a subfolder the critic, if the
+ * run has one.
  */
 export class RunModels {
   constructor(
@@ -15,14 +15,16 @@ export class RunModels {
     readonly hasCritic: boolean,
   ) {}
 
-  /** @param dir appears with the policy; it is complete when this resolves @param files further ones, name → text */
+  /**
+   * @param dir appears with the policy; it is complete when this resolves @param files additional ones, name → text
+   */
   async save(dir: string, files: Readonly<Record<string, string>>): Promise<void> {
     await this.engine.saveState({ model: POLICY, dir, files });
     if (this.hasCritic) await this.engine.saveState({ model: CRITIC, dir: criticIn(dir) });
   }
 
   /**
-   * As they were when the checkpoint was saved, unless `optimizer` states are to begin anew; gradients are forgotten.
+   * Restores the models as saved; without `optimizer`, optimizer states are reset. Discards gradients.
    * @returns the policy's weights
    */
   async restore(dir: string, { optimizer }: { optimizer: boolean }): Promise<WeightsInfo> {
@@ -33,8 +35,8 @@ export class RunModels {
   }
 
   /**
-   * Begins with the weights of another run, whose checkpoint may have no critic: this run's is a new one then.
-   * @returns whether that is so
+   * Starts with the weights of another run, whose checkpoint may have no critic: this run's critic is then new.
+   * @returns whether it is new
    */
   async begin(dir: string, { optimizer }: { optimizer: boolean }): Promise<{ newCritic: boolean }> {
     await this.engine.loadState({ model: POLICY, dir, optimizer });
@@ -44,7 +46,7 @@ export class RunModels {
     return { newCritic: false };
   }
 
-  /** Told before a checkpoint is deleted. */
+  /** Called before a checkpoint is deleted. */
   async forget(dir: string): Promise<void> {
     for (const [, own] of this.placesIn(dir)) await this.engine.forgetState?.({ dir: own });
   }

@@ -12,7 +12,7 @@ import { ModelError, type ImageProcessor } from '@ui-rl/models';
 import { ApiError, type ComputerUse } from '@ui-rl/openai-api';
 import type { ComponentChoice, ComponentRegistry, Deadline, Log } from '@ui-rl/plugin-kit';
 
-/** For one call of a dialect from outside. */
+/** Time limit for one call of a plugin's action format. */
 const CALL_MS = 10_000;
 
 interface Parts {
@@ -23,7 +23,10 @@ interface Parts {
   log: Log;
 }
 
-/** Operates screens in the action dialect of the run, which is made when somebody asks for it: one from outside in a thread of its own. */
+/**
+ * Operates screens in the action format of the run, which is created on first use: a plugin's format in a separate
+ * thread.
+ */
 export class DialectComputer implements ComputerUse {
   private made: Promise<Dialect | IsolatedComponent> | undefined;
 
@@ -64,7 +67,7 @@ export class DialectComputer implements ComputerUse {
   }
 
   private dialect(): Promise<Dialect | IsolatedComponent> {
-    // What failed is tried again when it is asked for next.
+    // The next call retries after a failure.
     this.made ??= this.make().catch((error: unknown) => {
       this.made = undefined;
       throw error;

@@ -27,7 +27,7 @@ const said = [
 beforeAll(async () => {
   world = await LearnerWorld.open();
   runId = await world.startRun(
-    // What a prompt shares with others does not change how its numbers are rounded.
+    // Sharing a prompt prefix does not change the rounding.
     { deterministic: true, maxSequence: 256 },
     {
       host: '127.0.0.1',
@@ -46,7 +46,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** What an actor is answered. */
+/** The reply to an actor. */
 async function asActor(changes: object): Promise<PolicyActReply> {
   return valueOf(await world.act(runId, `r${Math.random()}`, changes));
 }

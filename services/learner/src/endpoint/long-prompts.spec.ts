@@ -4,7 +4,7 @@ import OpenAI from 'openai';
 import { LearnerWorld } from '../../test/learner-world';
 
 const KEY = 'a-key-for-tests-only';
-/** No prompt keeps other work waiting for so long. Whole megabytes took five seconds each. */
+/** Longest time that a prompt may block other work. Tokenizing whole megabytes took five seconds each. */
 const MAX_DELAY_MS = 3_000;
 
 let world: LearnerWorld;
@@ -27,7 +27,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** The longest time for which nothing else was done, in ms. */
+/** The longest time without other work, in ms. */
 async function delayOf(work: () => Promise<unknown>): Promise<number> {
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();
@@ -76,7 +76,7 @@ it('a prompt that is too long is refused to actors, too, while all else goes on'
   expect(delay).toBeLessThan(MAX_DELAY_MS);
 });
 
-/** A conversation of so many turns, each with its number. */
+/** A conversation with this many numbered turns. */
 function turns(count: number, padding = ''): OpenAI.Responses.ResponseInputItem[] {
   return Array.from({ length: count }, (_, index): OpenAI.Responses.ResponseInputItem[] => [
     { role: 'user', content: `${index} ${padding}` },
@@ -94,7 +94,7 @@ it('leaves out as few turns as it has to with truncation: auto', async () => {
   await expect(client.responses.create({ ...asked, input: turns(30) })).rejects.toMatchObject({
     code: 'context_length_exceeded',
   });
-  // With one turn more it is too long.
+  // One more turn makes it too long.
   let count = 1;
   let before = 0;
   for (;;) {

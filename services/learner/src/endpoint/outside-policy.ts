@@ -23,7 +23,7 @@ import { textsOf } from '../policy/token-texts';
 
 export interface OutsidePolicyParts {
   runId: string;
-  /** The model that is trained, as the run file names it. */
+  /** The trained model, as the run file names it. */
   baseModel: string;
   sampler: Sampler;
   weights: PolicyWeights;
@@ -33,7 +33,7 @@ export interface OutsidePolicyParts {
   /** Prompt and answer together, in tokens. */
   maxSequence: number;
   computer: ComputerUse;
-  /** @throws ApiError where another learner has taken over */
+  /** @throws ApiError if another learner has taken over */
   ensureServed(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ const LATEST = 'latest';
 const TOO_LONG = 'context_length_exceeded';
 const MAX_SEED = 2 ** 31 - 1;
 
-/** The policy for whoever speaks OpenAI's API: read, sampled and decoded as for actors. */
+/** The policy behind the OpenAI-compatible endpoint: reads, samples and decodes as for actors. */
 export class OutsidePolicy implements ServedPolicy {
   private readonly since = Math.floor(Date.now() / 1000);
 
@@ -74,7 +74,7 @@ export class OutsidePolicy implements ServedPolicy {
     const promptTokenIds = prompt.tokenIds;
     const room = parts.maxSequence - promptTokenIds.length;
     const { snapshot, model } = await this.find(request.model);
-    // From here to the sampler without a pause: weights that were found may be let go after one.
+    // No await from here to the sampler: found weights may be released during one.
     const sampling = parts.sampler.sample({
       ...(listener === undefined ? {} : tell(parts.renderer, listener)),
       model: snapshot.weights,
@@ -83,7 +83,7 @@ export class OutsidePolicy implements ServedPolicy {
       temperature: request.temperature ?? 1,
       topP: request.topP ?? 1,
       seed: request.seed ?? randomInt(MAX_SEED),
-      // Nobody waits for an answer whose caller is gone.
+      // Cancels the answer when its caller disconnects.
       signal: request.signal,
       conversation: prompt.conversation,
     });
@@ -118,7 +118,7 @@ export class OutsidePolicy implements ServedPolicy {
     }
   }
 
-  /** @throws ApiError where there is no room for an answer behind it */
+  /** @throws ApiError if the prompt leaves no capacity for an answer */
   private async promptOf(prompt: PolicyPrompt, signal: AbortSignal): Promise<Prompt> {
     const { maxSequence } = this.parts;
     try {
@@ -189,7 +189,7 @@ function tell(renderer: Renderer, listener: AnswerListener): Pick<SamplerRequest
   };
 }
 
-/** Each token when the next one comes: the last of an answer may have to say the rest of a character that was never completed. */
+/** Reports each token when the next one arrives: the last token of an answer may include an incomplete character. */
 function tellTokens(renderer: Renderer, listener: AnswerListener): (id: number, logprob: number) => void {
   const decoder = renderer.answerDecoder();
   let before: AnswerToken | undefined;

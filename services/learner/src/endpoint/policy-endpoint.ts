@@ -26,7 +26,9 @@ export abstract class PolicyEndpointSettings implements EndpointSettings {
   readonly maxBodyBytes: number;
 }
 
-/** The policy of the run that is served, if any. Without hooks of Nest: the endpoint's own application would call them. */
+/**
+ * The policy of the served run, if any. Without Nest hooks, because the endpoint's own application would call them.
+ */
 class ServedRun extends PolicyDirectory {
   run: { runId: string; policy: ServedPolicy } | undefined;
 
@@ -36,7 +38,7 @@ class ServedRun extends PolicyDirectory {
   }
 }
 
-/** OpenAI's API over the policy of the run that is served. It has its address as long as the process lives. */
+/** OpenAI's API for the policy of the served run. Keeps its address for the lifetime of the process. */
 @Injectable()
 export class PolicyEndpoint implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('endpoint');

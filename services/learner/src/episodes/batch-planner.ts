@@ -4,34 +4,40 @@ import type { IndexSet } from './index-set';
 
 export interface BatchOptions {
   groupsPerBatch: number;
-  /** Train groups in order of their index instead of completion. */
+  /** Whether to train groups in order of their index instead of completion. */
   inOrder: boolean;
-  /** Groups without signal that are replaced by others per batch; 0 = all are taken as they are. */
+  /** Maximum number of groups without signal to replace per batch; 0 = take all as they are. */
   maxReplacedGroups: number;
-  /** Whether training on the group would change anything. */
+  /** Whether training on the group would change the policy. */
   hasLearningSignal(group: Group): boolean;
-  /** What may be trained now. */
+  /** The tokens that may be trained on now. */
   bound: StalenessBound;
 }
 
-/** Groups for one step, and those that others are to take the place of. */
+/** The groups of one step, and those to replace by others. */
 export interface BatchPlan {
   kept: Group[];
-  /** Those of `kept` that are trained: where groups without signal are replaced, what is left of them is not, unless no other is there. */
+  /**
+   * The groups of `kept` to train on: if groups without signal are replaced, the remaining ones are excluded, unless
+   * there are no others.
+   */
   trained: Group[];
-  /** Without learning signal. */
+  /** Groups without learning signal. */
   replaced: Group[];
-  /** All that were played for the step and are not trained: `replaced`, and those of `kept` that are not in `trained`. */
+  /**
+   * All groups that were played for the step and are not trained on: `replaced`, and those of `kept` that are not in
+   * `trained`.
+   */
   untrained: Group[];
-  /** Without a single valid episode. */
+  /** Groups without a single valid episode. */
   failed: Group[];
-  /** Without a single token that may still be trained. */
+  /** Groups without a single token that may still be trained on. */
   tooOld: Group[];
-  /** `kept` holds as many groups as a step needs. */
+  /** Whether `kept` has enough groups for a step. */
   ready: boolean;
 }
 
-/** Chooses the groups of the next step among the complete ones. The same groups give the same plan. */
+/** Selects the groups of the next step among the complete ones. Deterministic: the same groups give the same plan. */
 export function planBatch(buffer: GroupBuffer, settled: IndexSet, options: BatchOptions): BatchPlan {
   const kept: Group[] = [];
   const replaced: Group[] = [];
@@ -57,7 +63,7 @@ export function planBatch(buffer: GroupBuffer, settled: IndexSet, options: Batch
   };
 }
 
-/** Groups without signal would only dilute the means of the others; a batch keeps one at least. */
+/** Groups without signal would only dilute the means of the others; a batch keeps at least one. */
 function trainedOf(kept: readonly Group[], options: BatchOptions): Group[] {
   if (options.maxReplacedGroups === 0) return [...kept];
   const withSignal = kept.filter((group) => options.hasLearningSignal(group));
@@ -66,8 +72,8 @@ function trainedOf(kept: readonly Group[], options: BatchOptions): Group[] {
 
 function* candidates(buffer: GroupBuffer, settled: IndexSet, inOrder: boolean): Generator<Group> {
   if (!inOrder) {
-    // Those first that would be too old first; of the same age those that were complete first. Asked after every episode: each group is
-    // looked through once.
+    // Groups that expire first come first; at the same age, those that were completed first. Called after every
+    // episode, so each group is scanned only once.
     const aged = buffer.complete().map((group) => ({ group, oldest: oldestVersion(group) }));
     for (const { group } of aged.toSorted((a, b) => a.oldest - b.oldest)) yield group;
     return;

@@ -29,7 +29,7 @@ function bufferWith(...trajectories: Trajectory[]): GroupBuffer {
   return buffer;
 }
 
-/** Ids of the episodes that are to be played again. */
+/** Ids of the episodes to play again. */
 function refillsOf(added: AddResult): string[] {
   return added.kind === 'waiting' ? added.refills.map(({ request }) => request.rolloutId) : [];
 }
@@ -70,7 +70,7 @@ describe('groups', () => {
     const buffer = bufferWith(trajectory(0, 0));
     const first = buffer.add(trajectory(0, 1), 'crashed');
     expect(refillsOf(first)).toEqual(['g0-r1-a1']);
-    // Its message comes again, as after a lost acknowledgement.
+    // Its message is redelivered, as after a lost acknowledgement.
     expect(refillsOf(buffer.add(trajectory(0, 1), 'crashed'))).toEqual(['g0-r1-a1']);
     expect(refillsOf(buffer.add(trajectory(0, 1, 0, 1), 'crashed'))).toEqual([]);
     const [group] = buffer.complete();

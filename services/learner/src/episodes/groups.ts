@@ -1,43 +1,43 @@
 import { isDeepStrictEqual } from 'node:util';
 import { RolloutRequest, Trajectory, type Task } from '@ui-rl/contracts';
 
-/** What becomes of a trajectory that has arrived. */
+/** The outcome for a received trajectory. */
 export type AddResult =
-  /** The run is over, it belongs to a group that is settled, or another attempt already took its slot: nothing is left to do. */
+  /** The run is over, the group is settled, or another attempt already took its slot: nothing to do. */
   | { kind: 'redundant' }
   /** It waits until its group is settled, or until it is played again. */
   | {
       kind: 'waiting';
-      /** Rejects where the group became a dead letter. */
+      /** Rejects if the group became a dead letter. */
       settled: Promise<void>;
-      /** Episodes of the group that do not count and are to be played again now, this one perhaps among them. */
+      /** Invalid episodes of the group to play again now, possibly including this one. */
       refills: Refill[];
     };
 
-/** An episode that is played again. */
+/** An episode to play again. */
 export interface Refill {
   request: RolloutRequest;
-  /** Why the one before does not count. */
+  /** Why the previous one is invalid. */
   reason: string;
-  /** The new request is published: lets the message of the one before be acknowledged. */
+  /** Call this when the new request is published: the message of the previous one can then be acknowledged. */
   published: () => void;
 }
 
 interface Member {
   trajectory: Trajectory;
-  /** Why it does not count; undefined where it does. */
+  /** Why it is invalid; undefined if it is valid. */
   problem: string | undefined;
   settled: Promise<void>;
   settle: () => void;
   refuse: (error: Error) => void;
 }
 
-/** Episodes of one task and seed, as they come in. */
+/** Episodes of one task and seed, as they arrive. */
 export class Group {
   private readonly members = new Map<number, Member>();
-  /** Members that failed in the infrastructure too often and stay out. */
+  /** Members that failed in the infrastructure too often and stay empty. */
   private readonly abandoned = new Map<number, Member>();
-  /** Members whose last episode does not count and that wait for another attempt. */
+  /** Members whose last episode is invalid and that wait for another attempt. */
   private readonly held = new Map<number, Member>();
   /** Rollout ids of its invalid episodes so far. */
   private readonly invalidEpisodes = new Set<string>();
@@ -48,11 +48,14 @@ export class Group {
     readonly id: string,
     readonly size: number,
     readonly task: Task,
-    /** Sampled for an earlier batch, or for another run: the policy that is trained is not compared with what sampled it. */
+    /**
+     * Whether it was sampled for an earlier batch, or for another run: such samples are not compared with the trained
+     * policy.
+     */
     readonly isReplayed = false,
   ) {}
 
-  /** Episodes that were stored, as a group that is complete. */
+  /** A complete group of stored episodes. */
   static replayed(index: number, id: string, trajectories: readonly Trajectory[]): Group {
     const group = new Group(index, id, trajectories.length, trajectories[0].request.task, true);
     for (const [indexInGroup, trajectory] of trajectories.entries()) {
@@ -62,12 +65,12 @@ export class Group {
     return group;
   }
 
-  /** Invalid episodes so far. */
+  /** Number of invalid episodes so far. */
   get invalid(): number {
     return this.invalidEpisodes.size;
   }
 
-  /** Why the last of its episodes that does not count was refused. */
+  /** Why the last invalid episode was rejected. */
   get problem(): string | undefined {
     return this.lastProblem;
   }
@@ -76,22 +79,22 @@ export class Group {
     return this.members.size + this.abandoned.size >= this.size;
   }
 
-  /** Episodes whose messages wait. */
+  /** Number of episodes with unacknowledged messages. */
   get waiting(): number {
     return this.all.length;
   }
 
-  /** That of one of its members. */
+  /** The request of one of its members. */
   get request(): RolloutRequest | undefined {
     return this.all[0]?.trajectory.request;
   }
 
-  /** Whether every member was tried and no episode counts. */
+  /** Whether every member was attempted without a valid episode. */
   get failedThroughout(): boolean {
     return this.members.size === 0 && this.held.size + this.abandoned.size >= this.size;
   }
 
-  /** How many episodes are valid. */
+  /** Number of valid episodes. */
   get valid(): number {
     return this.members.size;
   }
@@ -107,27 +110,27 @@ export class Group {
     return this.trajectories.map(({ reward }) => reward);
   }
 
-  /** The attempt that has the place of a member, or waits for another one. */
+  /** The attempt that occupies a member's slot, or waits for another one. */
   find(indexInGroup: number): Member | undefined {
     return this.members.get(indexInGroup) ?? this.abandoned.get(indexInGroup) ?? this.held.get(indexInGroup);
   }
 
-  /** Whether a member's place is taken for good. */
+  /** Whether a member's slot is taken permanently. */
   isTaken(indexInGroup: number): boolean {
     return this.members.has(indexInGroup) || this.abandoned.has(indexInGroup);
   }
 
-  /** @param problem why it does not count; undefined where it does */
+  /** @param problem why it is invalid; undefined if it is valid */
   add(trajectory: Trajectory, problem?: string): Member {
     return this.put(problem === undefined ? this.members : this.abandoned, trajectory, problem);
   }
 
-  /** Keeps an episode that does not count until it is known whether another attempt is worth it. */
+  /** Holds an invalid episode until it is known whether another attempt is worthwhile. */
   hold(trajectory: Trajectory, problem: string): Member {
     return this.put(this.held, trajectory, problem);
   }
 
-  /** The attempts that come next for what is held. */
+  /** The next attempts for held episodes. */
   takeHeld(): Refill[] {
     const refills = [...this.held.values()].map(({ trajectory, problem, settle }) => ({
       request: nextAttempt(trajectory.request),
@@ -138,18 +141,18 @@ export class Group {
     return refills;
   }
 
-  /** No further attempt at what is held. */
+  /** Ends the attempts for held episodes. */
   abandonHeld(): void {
     for (const [index, member] of this.held) this.abandoned.set(index, member);
     this.held.clear();
   }
 
-  /** Lets the messages of the group be acknowledged. */
+  /** Allows the messages of the group to be acknowledged. */
   settle(): void {
     for (const member of this.all) member.settle();
   }
 
-  /** Makes dead letters of its valid episodes. */
+  /** Turns its valid episodes into dead letters. */
   refuse(error: Error): void {
     for (const member of this.members.values()) member.refuse(error);
     this.settle();
@@ -161,11 +164,11 @@ export class Group {
 
   private put(place: Map<number, Member>, trajectory: Trajectory, problem: string | undefined): Member {
     const { indexInGroup, rolloutId } = trajectory.request;
-    // An earlier attempt, whose message came again after its successor was requested.
+    // An earlier attempt, whose message was redelivered after its successor was requested.
     this.held.get(indexInGroup)?.settle();
     this.held.delete(indexInGroup);
     if (problem !== undefined) {
-      // A message that comes again counts once.
+      // A redelivered message counts once.
       this.invalidEpisodes.add(rolloutId);
       this.lastProblem = problem;
     }
@@ -177,16 +180,17 @@ export class Group {
 }
 
 export interface GroupBufferOptions {
-  /** Attempts at one episode, the first included, before its slot in the group stays empty. */
+  /** Maximum number of attempts at one episode, including the first, before its slot in the group stays empty. */
   maxAttempts: number;
   isSettled(groupIndex: number): boolean;
-  /** Whether a group of which every member has failed is not worth further attempts. */
+  /** Whether a group in which every member has failed is not worth further attempts. */
   isHopeless(group: Group): boolean;
 }
 
 /**
- * Groups that are not yet trained. A message that arrives twice is recognised by its rollout id. Of a group in which nothing counts
- * yet an episode is played again once every member was tried: a group that cannot be played then holds no place through all attempts.
+ * Groups that are not yet trained on. Recognizes redelivered messages by their rollout ids. While a group has no
+ * valid episode, an episode is played again only after every member was attempted, so that an unplayable group does
+ * not occupy slots for all of its attempts.
  */
 export class GroupBuffer {
   private readonly open = new Map<number, Group>();
@@ -196,7 +200,7 @@ export class GroupBuffer {
 
   constructor(private readonly options: GroupBufferOptions) {}
 
-  /** @param problem why the episode may not be trained on; undefined where it may */
+  /** @param problem why the episode may not be trained on; undefined if it may */
   add(trajectory: Trajectory, problem?: string): AddResult {
     const { request } = trajectory;
     if (this.closed || this.options.isSettled(request.groupIndex)) return { kind: 'redundant' };
@@ -221,44 +225,44 @@ export class GroupBuffer {
     return this.completed.map((index) => this.open.get(index) as Group);
   }
 
-  /** The group of that index where it is complete. */
+  /** The group of that index, if it is complete. */
   completeAt(index: number): Group | undefined {
     return this.completed.includes(index) ? this.open.get(index) : undefined;
   }
 
-  /** Forgets groups whose effect is durable and lets their messages be acknowledged. */
+  /** Removes groups whose effect is durable and allows their messages to be acknowledged. */
   settle(groups: readonly Group[]): void {
     for (const group of groups) this.forget(group).settle();
   }
 
-  /** Forgets groups that cannot be trained; their episodes become dead letters with that reason. */
+  /** Removes groups that cannot be trained on; their episodes become dead letters with that reason. */
   refuse(groups: readonly Group[], error: Error): void {
     for (const group of groups) this.forget(group).refuse(error);
   }
 
-  /** Members of a group whose place nobody has taken and that wait for nothing here: their episodes are played, or lost. */
+  /** Members of a group without an episode or a pending attempt here: their episodes are being played, or lost. */
   missing(groupIndex: number, groupSize: number): number[] {
     const group = this.open.get(groupIndex);
     const members = Array.from({ length: groupSize }, (_, index) => index);
     return members.filter((index) => group?.find(index) === undefined);
   }
 
-  /** A request of a group, whichever came in. */
+  /** The request of any received episode of a group. */
   requestOf(groupIndex: number): RolloutRequest | undefined {
     return this.open.get(groupIndex)?.request;
   }
 
-  /** The groups of these indices of which anything came in. */
+  /** The groups of these indices with at least one received episode. */
   openAt(groupIndices: readonly number[]): Group[] {
     return groupIndices.flatMap((index) => this.open.get(index) ?? []);
   }
 
-  /** Episodes whose messages wait. */
+  /** Number of episodes with unacknowledged messages. */
   get waiting(): number {
     return [...this.open.values()].reduce((sum, group) => sum + group.waiting, 0);
   }
 
-  /** Episodes and invalid ones of the groups that are not settled. */
+  /** Numbers of all and of invalid episodes in unsettled groups. */
   get counts(): { trajectories: number; invalid: number } {
     let [trajectories, invalid] = [0, 0];
     for (const group of this.open.values()) {
@@ -268,7 +272,7 @@ export class GroupBuffer {
     return { trajectories, invalid };
   }
 
-  /** The end of a run: releases all messages, and those that still come. */
+  /** Ends the run: releases all messages, including later ones. */
   close(): void {
     this.closed = true;
     for (const group of this.open.values()) group.settle();
@@ -308,30 +312,31 @@ function withResolvers(): { promise: Promise<void>; resolve: () => void; reject:
     resolve = settle;
     reject = refuse;
   });
-  // Nobody may be waiting for it.
+  // There may be no listener.
   promise.catch(() => undefined);
   return { promise, resolve, reject };
 }
 
-/** Times an episode that was lost is requested again before its group is given up. */
+/** Maximum number of repeated requests for a lost episode before its group is abandoned. */
 export const MAX_REQUESTS = 2;
 
-/** The same episode once more: same seeds, an id of its own. */
+/** The same episode with the same seeds and a new id. */
 export function nextAttempt(request: RolloutRequest): RolloutRequest {
   return memberRollout(request, request.attempt + 1);
 }
 
-/** An episode of the same member of a group, as that attempt. */
+/** An episode of the same member of a group, with this attempt number. */
 export function memberRollout(request: RolloutRequest, attempt: number): RolloutRequest {
   const rolloutId = `${request.groupId}-r${request.indexInGroup}-a${attempt}`;
   return Object.assign(new RolloutRequest(), request, { attempt, rolloutId });
 }
 
 /**
- * Why an episode is none of its group, whose episodes are all of one task and seed; undefined where it is. An actor says itself what it
- * played: rewards of other tasks are not compared with those of the group.
+ * Why an episode does not belong to its group, whose episodes all have one task and seed; undefined if it does.
+ * Actors report themselves what they
+ * played: rewards of other tasks must not be compared with those of the group.
  *
- * @param other request of another episode of the group, where one is there
+ * @param other request of another episode of the group, if any
  */
 export function foreignRequest(
   request: RolloutRequest,
@@ -350,15 +355,15 @@ function plain(task: Task): unknown {
   return JSON.parse(JSON.stringify(task));
 }
 
-/** What a run's training episodes have in common. */
+/** Common properties of a run's training episodes. */
 export interface RequestedGroups {
   runId: string;
   groupSize: number;
-  /** Groups requested so far; their indices are below. */
+  /** Number of groups requested so far, which exceeds all valid indices. */
   groups: number;
 }
 
-/** Why an episode was not requested by this run; undefined where it was. */
+/** Why an episode was not requested by this run; undefined if it was. */
 export function unsolicitedRequest(request: RolloutRequest, requested: RequestedGroups): string | undefined {
   const { runId, purpose, groupIndex, groupSize, indexInGroup } = request;
   if (runId !== requested.runId) return `it is of run "${runId}", this learner serves ${requested.runId}`;

@@ -1,4 +1,4 @@
-/** A set of whole numbers from 0 on, kept as ranges: `0-79,81`. */
+/** A set of non-negative integers, stored as ranges: `0-79,81`. */
 export class IndexSet {
   private ranges: [first: number, last: number][] = [];
 
@@ -12,7 +12,7 @@ export class IndexSet {
     return set;
   }
 
-  /** The numbers, in order. */
+  /** The members, in order. */
   *[Symbol.iterator](): Generator<number> {
     for (const [first, last] of this.ranges) for (let index = first; index <= last; index += 1) yield index;
   }

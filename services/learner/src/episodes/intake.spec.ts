@@ -24,7 +24,7 @@ it('has invalid episodes played again, a bounded number of times, and keeps them
   const [step] = await world.events(runId, 'train_step');
   expect(step.rolloutIds).toEqual([`${runId}-g0-r0`, `${runId}-g0-r1-a1`]);
   expect(step.metrics['env/all/invalid_share']).toBeCloseTo(1 / 3, 6);
-  // Twice invalid: the slot stays empty.
+  // Invalid twice: the slot stays empty.
   await world.play(runId, { group: 1, member: 0, reward: 1 });
   await world.play(runId, { group: 1, member: 1, reward: 0, changes: invalid });
   await world.play(runId, { group: 1, member: 1, reward: 0, attempt: 1, changes: invalid });
@@ -75,7 +75,7 @@ it('refuses what was sampled by weights it never had, and says so', async () => 
 
 it('makes dead letters of episodes nobody requested, and trains the others', async () => {
   const runId = await world.startRun({ groupsPerBatch: 1 });
-  // As many as it takes in at the same time: they must not keep the others waiting.
+  // As many as it handles concurrently: they must not block the others.
   await world.playGroup(runId, 5, [1, 0]);
   await world.playGroup(runId, 0, [1, 0]);
   await world.reached(runId, 1);

@@ -10,7 +10,7 @@ import { InvalidShareAlarm } from './invalid-share';
 import type { Stragglers } from './stragglers';
 import type { TaskHealth } from './task-health';
 
-/** The consumer by which a run's learners, one after the other, read its training episodes. */
+/** The consumer with which a run's learners, one after the other, read its training episodes. */
 export function trajectoryConsumer(runId: string): string {
   return `learner-${runId}`;
 }
@@ -20,20 +20,23 @@ export interface IntakeParts {
   bus: BusService;
   lease: Pick<Lease, 'confirm'>;
   groupSize: number;
-  /** What the model can read. */
+  /** Token limits of the model. */
   tokens: TokenLimits;
   buffer: GroupBuffer;
   health: TaskHealth;
   stragglers: Stragglers;
   progress: Progress;
   warnings: RunWarnings;
-  /** Which of these screenshots nobody has any more; undefined where all are there. */
+  /** The first of these screenshots that is no longer available; undefined if all are. */
   missingScreenshot: (hashes: readonly string[]) => Promise<string | undefined>;
-  /** Groups requested since the run began. */
+  /** Number of groups requested since the start of the run. */
   groupsRequested: () => number;
 }
 
-/** Takes in the training episodes of a run: checks them, puts them into their groups, has invalid ones played again. */
+/**
+ * Receives the training episodes of a run: validates them, adds them to their groups, and has invalid ones played
+ * again.
+ */
 export class EpisodeIntake {
   private readonly logger = new Logger('learner');
   private readonly alarm = new InvalidShareAlarm();
@@ -41,16 +44,17 @@ export class EpisodeIntake {
   constructor(private readonly parts: IntakeParts) {}
 
   /**
-   * Takes in one episode. Resolves with what its message is to wait for: until its group is settled; undefined where nothing more
-   * needs it.
-   * @throws UnacceptableMessage for one that nobody requested: its group would never be complete, and keep others waiting
+   * Handles one episode. Resolves with a promise for which its message has to wait, until its group is settled;
+   * undefined if the message can be acknowledged now.
+   * @throws UnacceptableMessage for an unsolicited episode: its group would never be complete, and would block others
    */
   async add(trajectory: Trajectory): Promise<{ settled: Promise<void> } | undefined> {
     rememberTrace(trajectory);
     await this.refuseUnsolicited(trajectory);
     const problem = await this.validate(trajectory);
     const { buffer, health, stragglers } = this.parts;
-    // From here to the buffer without a pause: the first episode of a group says what its others are compared with.
+    // No await from here to the buffer: the first episode of a group determines the request with which the others are
+    // compared.
     const foreign = foreignRequest(trajectory.request, buffer.requestOf(trajectory.request.groupIndex));
     if (foreign !== undefined) throw new UnacceptableMessage(`this episode was not requested: ${foreign}`);
     stragglers.came(trajectory);
@@ -76,17 +80,17 @@ export class EpisodeIntake {
     const { runId, lease, groupSize, groupsRequested } = this.parts;
     const reason = unsolicitedRequest(request, { runId, groupSize, groups: groupsRequested() });
     if (reason === undefined) return;
-    // A learner that was stopped for a while does not know what another one has requested meanwhile.
+    // A learner that was suspended does not know the requests of its successor.
     await lease.confirm();
     throw new UnacceptableMessage(`this episode was not requested: ${reason}`);
   }
 
-  /** Why an episode does not count; undefined where it does. */
+  /** Why an episode is invalid; undefined if it is valid. */
   private async validate(trajectory: Trajectory): Promise<string | undefined> {
     if (trajectory.status === 'invalid') return trajectory.invalidReason ?? 'no reason given';
     const { progress, tokens, warnings, lease } = this.parts;
     const unknown = progress.unknownPolicy(trajectory);
-    // Nor which policies it had.
+    // Nor does it know its successor's policies.
     if (unknown !== undefined) await lease.confirm();
     const defect =
       unknown === undefined

@@ -1,4 +1,4 @@
-/** Share of invalid episodes that raises the alarm, and how many must have been seen. */
+/** Share of invalid episodes that raises the alarm, and the minimum number of episodes. */
 const ALARM_SHARE = 0.05;
 const ALARM_AFTER = 20;
 
@@ -11,7 +11,7 @@ export interface EpisodeCounts {
 export class InvalidShareAlarm {
   private raised = false;
 
-  /** The text of the alarm; undefined where none is raised now. */
+  /** The text of the alarm; undefined if none is raised now. */
   update({ trajectories, invalid }: EpisodeCounts): string | undefined {
     const tooMany = trajectories >= ALARM_AFTER && invalid / trajectories > ALARM_SHARE;
     const isNew = tooMany && !this.raised;

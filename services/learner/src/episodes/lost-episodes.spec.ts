@@ -55,7 +55,8 @@ it('episodes that no queue has and that did not come in are requested again; a g
       if (added.kind === 'waiting') await added.settled;
     },
   });
-  // Of group 1 one episode came in, of group 2 one, too, whose sibling is still in the queue; of group 3 nothing did.
+  // Of groups 1 and 2 one episode arrived each; the sibling in group 2 is still in the queue; of group 3 none
+  // arrived.
   for (const request of [rollout(1, 0), rollout(2, 0)]) {
     await bus.publishJson(subjects.trajectory(RUN, 'train'), makeTrajectory({ request }), request.rolloutId);
   }
@@ -99,7 +100,7 @@ it('episodes that no queue has and that did not come in are requested again; a g
     samplingSeed: samplingSeed(SEED, 'train', 1, 1),
   });
 
-  // What is requested again is lost each time: then its group is given up, too.
+  // Each repeated request is lost, too; then its group is also abandoned.
   const actor = await bus.consume<RolloutRequest>({
     stream: STREAMS.rollouts,
     durable: `actors-${RUN}`,

@@ -14,23 +14,23 @@ export interface LostEpisodesParts {
   buffer: GroupBuffer;
   progress: Progress;
   warnings: RunWarnings;
-  /** Whether anything is trained any more. */
+  /** Whether training has ended. */
   isOver: () => boolean;
 }
 
-/** Gives groups up; others are requested in their place. */
+/** Abandons groups; others are requested in their place. */
 type Abandon = (groupIndices: readonly number[]) => void;
 
-/** A member of a group whose episode was requested and did not come in. */
+/** A member of a group whose episode was requested and did not arrive. */
 interface OwedMember {
   group: number;
   member: number;
 }
 
-/** Training episodes that were released and that nobody plays any more: they are requested again, or their group is given up. */
+/** Finds released training episodes that are lost: requests them again, or abandons their group. */
 export class LostEpisodes {
   private readonly logger = new Logger('learner');
-  /** How often a lost episode was requested again, by group and member. */
+  /** Number of repeated requests for a lost episode, by group and member. */
   private readonly requests = new Map<string, number>();
   private readonly owed: OwedEpisodes<OwedMember>;
   private abandon: Abandon = () => undefined;
@@ -55,7 +55,7 @@ export class LostEpisodes {
     );
   }
 
-  /** Looks now and then, until the signal aborts. */
+  /** Checks periodically, until the signal aborts. */
   watch(signal: AbortSignal, abandon: Abandon): Promise<void> {
     this.abandon = abandon;
     return this.owed.watch(signal);
@@ -91,7 +91,10 @@ export class LostEpisodes {
     if (hopeless.size > 0) this.abandon([...hopeless]);
   }
 
-  /** Undefined where it was requested often enough, or where nothing of its group came in: nobody here knows its task then. */
+  /**
+   * Undefined after the maximum number of requests, or if no episode of its group arrived, because its task is then
+   * unknown here.
+   */
   private nextRequest({ group, member }: OwedMember): RolloutRequest | undefined {
     const { buffer, options } = this.parts;
     const sibling = buffer.requestOf(group);
@@ -99,7 +102,7 @@ export class LostEpisodes {
     const requests = (this.requests.get(key) ?? 0) + 1;
     if (sibling === undefined || requests > MAX_REQUESTS) return undefined;
     this.requests.set(key, requests);
-    // Beyond every attempt that there may have been: the broker drops an id that it has seen.
+    // Beyond every possible earlier attempt, because the broker drops ids that it has already seen.
     const attempt = options.maxAttempts - 1 + requests;
     return Object.assign(new RolloutRequest(), sibling, {
       indexInGroup: member,

@@ -51,7 +51,7 @@ function world(runId: string, stragglerFactor = 3) {
     for await (const { rolloutId } of stored) found.push(rolloutId);
     return found;
   };
-  /** Eight episodes that came in at once. */
+  /** Eight episodes that arrived together. */
   const playOthers = (): void => {
     for (let index = 0; index < 8; index += 1) {
       const request = rollout(10 + Math.floor(index / 2), index % 2);
@@ -69,7 +69,7 @@ it('asks for another episode once in place of one that takes long, and counts wh
   finish(quick);
   void stragglers.watch(stopping.signal);
   await setTimeout(2 * LEAST_MS);
-  // Too little is known of others.
+  // Too few other durations are known.
   expect(await queued()).toEqual(['slow-g0-r0', 'slow-g0-r1']);
   playOthers();
   await eventually('another request', async () => (await queued()).length === 3);
@@ -94,7 +94,7 @@ it('asks for none in place of what waits in the queue, of evaluations, and of a 
   playOthers();
   stragglers.asked('fair-eval-1/0');
   void stragglers.watch(stopping.signal);
-  // Longer than others may take, and shorter than this group.
+  // Longer than the limit for others, and shorter than that for this group.
   await setTimeout(2 * LEAST_MS);
   expect(await queued()).toHaveLength(3);
   expect(stragglers.takeReplaced()).toBe(0);

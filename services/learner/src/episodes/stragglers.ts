@@ -6,14 +6,14 @@ import { describeError, sleep } from '@ui-rl/retry';
 import type { Progress } from '../training/progress';
 import { MAX_REQUESTS, memberRollout, type GroupBuffer } from './groups';
 
-/** Episodes of which the durations are known, before anything is called slow, and at most. */
+/** Minimum number of known durations before an episode counts as slow, and the maximum that is kept. */
 const LEAST_KNOWN = 8;
 const MOST_KNOWN = 64;
 
-/** What is shorter holds nobody up, however short the others are. */
+/** Shorter episodes never count as slow, however short the others are. */
 const LEAST_MS = 5_000;
 
-/** Rollouts and groups that are remembered: more than are ever open. */
+/** Number of remembered rollouts and groups: more than are ever open. */
 const REMEMBERED = 10_000;
 
 export interface StragglersParts {
@@ -22,24 +22,24 @@ export interface StragglersParts {
   options: { stragglerFactor: number; groupSize: number; maxAttempts: number };
   buffer: GroupBuffer;
   progress: Progress;
-  /** Whether anything is trained any more. */
+  /** Whether training has ended. */
   isOver: () => boolean;
 }
 
 /**
- * Episodes that are played for much longer than others: another one is requested in place of each, once, and the first to come counts.
- * They began when the policy was first asked for them. What is fair is judged by the median of all and by the slowest of the same group,
- * since tasks differ.
+ * Detects episodes that take much longer than others: requests another one in place of each, once, and uses the one
+ * that arrives first. An episode starts with its first policy request. The limit depends on the median of all and on
+ * the slowest of the same group, because tasks differ.
  */
 export class Stragglers {
   private readonly logger = new Logger('learner');
-  /** When each rollout that has not come in began, by `performance.now()`. */
+  /** Start time of each rollout that has not arrived, by `performance.now()`. */
   private readonly begun = new LRUCache<string, number>({ max: REMEMBERED });
-  /** Of the episodes that came in last, in milliseconds. */
+  /** Durations of the latest episodes, in milliseconds. */
   private readonly durations: number[] = [];
-  /** The longest of each group, by its index. */
+  /** The longest duration of each group, by its index. */
   private readonly longest = new LRUCache<number, number>({ max: REMEMBERED });
-  /** Rollouts in whose place another one was requested, or nobody plays. */
+  /** Rollouts that were replaced, or that are not being played. */
   private readonly judged = new LRUCache<string, true>({ max: REMEMBERED });
   private replaced = 0;
 
@@ -49,14 +49,14 @@ export class Stragglers {
     private readonly leastMs = LEAST_MS,
   ) {}
 
-  /** The policy was asked for a turn, by the id of the request. */
+  /** Records a policy request for a turn, by its id. */
   asked(requestId: string): void {
     if (this.parts.options.stragglerFactor === 0) return;
     const [rolloutId] = requestId.split(/[~/]/, 1);
     if (!this.begun.has(rolloutId)) this.begun.set(rolloutId, performance.now());
   }
 
-  /** An episode came in. */
+  /** Records a received episode. */
   came({ request: { rolloutId, groupIndex }, status }: Trajectory): void {
     const began = this.begun.get(rolloutId);
     this.begun.delete(rolloutId);
@@ -67,19 +67,19 @@ export class Stragglers {
     this.longest.set(groupIndex, Math.max(duration, this.longest.get(groupIndex) ?? 0));
   }
 
-  /** Whether a rollout was requested in place of a slow one: where it fails, that one is still played. */
+  /** Whether a rollout was requested in place of a slow one: if it fails, the slow one is still being played. */
   isExtra({ attempt }: RolloutRequest): boolean {
     return attempt === this.extraAttempt;
   }
 
-  /** Episodes in whose place others were requested since this was asked last. */
+  /** Number of episodes that were replaced since the last call. */
   takeReplaced(): number {
     const { replaced } = this;
     this.replaced = 0;
     return replaced;
   }
 
-  /** Looks now and then, until the signal aborts. */
+  /** Checks periodically, until the signal aborts. */
   async watch(signal: AbortSignal): Promise<void> {
     if (this.parts.options.stragglerFactor === 0) return;
     for (await sleep(this.everyMs, signal); !signal.aborted; await sleep(this.everyMs, signal)) {
@@ -92,7 +92,7 @@ export class Stragglers {
     const limitMs = this.limitMs();
     const slow = this.slowerThan(limitMs);
     if (slow.size === 0 || isOver()) return;
-    // What is slow by the standard of all may not be by that of its group.
+    // An episode that is slow compared with all may not be slow for its group.
     for await (const request of bus.stored(
       STREAMS.rollouts,
       subjects.rollout(runId, 'train'),
@@ -102,11 +102,11 @@ export class Stragglers {
       if (!slow.delete(rolloutId)) continue;
       if (this.slowerThan(this.limitMs(groupIndex)).has(rolloutId)) await this.replace(request);
     }
-    // Neither training's nor in the queue: of an evaluation, or settled.
+    // Neither in training nor in the queue: it belongs to an evaluation, or is settled.
     for (const rolloutId of slow) this.judged.set(rolloutId, true);
   }
 
-  /** Beyond every attempt that there may have been, and those in place of lost episodes. */
+  /** Beyond every possible earlier attempt, including those in place of lost episodes. */
   private get extraAttempt(): number {
     return this.parts.options.maxAttempts + MAX_REQUESTS;
   }
@@ -123,7 +123,7 @@ export class Stragglers {
     this.replaced += 1;
   }
 
-  /** How long an episode may take; without end as long as too few are known. */
+  /** Time limit of an episode; infinite as long as too few durations are known. */
   private limitMs(groupIndex?: number): number {
     const { durations, longest } = this;
     if (durations.length < LEAST_KNOWN) return Number.POSITIVE_INFINITY;

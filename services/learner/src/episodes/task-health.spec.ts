@@ -30,7 +30,7 @@ it('none is blamed while all of them fail', () => {
   expect(health.othersArePlayed(a)).toBe(false);
   health.played(b);
   expect(health.othersArePlayed(a)).toBe(true);
-  // The only task there is has nothing to be compared with.
+  // A single task has no others to compare with.
   const alone = new TaskHealth();
   alone.played(a);
   expect([1, 2, 3, 4].map(() => alone.failed(a))).not.toContain(true);

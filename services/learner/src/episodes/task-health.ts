@@ -1,39 +1,39 @@
 import type { Task } from '@ui-rl/contracts';
 
-/** Groups of a task in a row without a single valid episode after which it is taken out of training. */
+/** Number of consecutive groups of a task without a valid episode after which it is excluded from training. */
 const MAX_FAILED_GROUPS = 3;
 
 interface TaskRecord {
-  /** When an episode of it was played last, and when a group of it failed last: numbers that only grow. */
+  /** When an episode of it was last played, and when a group of it last failed: increasing numbers. */
   played: number;
   failed: number;
-  /** Failed groups in a row, each while other tasks were played. */
+  /** Consecutive failed groups, each while other tasks succeeded. */
   failures: number;
 }
 
 /**
- * Which tasks can be played. Where all fail the infrastructure is down, and none of them is to blame; a task that fails time and
- * again while others are played is.
+ * Decides which tasks are playable. If all fail, the infrastructure is down, and no task is at fault; a task that
+ * fails repeatedly while others succeed is at fault.
  */
 export class TaskHealth {
   private readonly records = new Map<string, TaskRecord>();
   private now = 0;
 
-  /** An episode of the task is valid. */
+  /** Records a valid episode of the task. */
   played(task: Task): void {
     const record = this.recordOf(task);
     record.played = this.now += 1;
     record.failures = 0;
   }
 
-  /** Whether the last that was heard of other tasks is that they are played. */
+  /** Whether the latest outcomes of other tasks are valid episodes. */
   othersArePlayed(task: Task): boolean {
     const others = [...this.records].flatMap(([name, record]) => (name === nameOf(task) ? [] : [record]));
     const last = (times: number[]): number => Math.max(0, ...times);
     return last(others.map(({ played }) => played)) > last(others.map(({ failed }) => failed));
   }
 
-  /** A group of the task has no valid episode. Whether the task is to be taken out. */
+  /** Records a group of the task without a valid episode. Returns whether to exclude the task. */
   failed(task: Task): boolean {
     const record = this.recordOf(task);
     if (this.othersArePlayed(task)) record.failures += 1;
@@ -49,7 +49,7 @@ export class TaskHealth {
   }
 }
 
-/** Tasks of a run have an id; those of other origin are told apart by what they ask for. */
+/** Tasks of a run have an id; others are distinguished by their description. */
 export function nameOf({ id, description }: Task): string {
   return id ?? description;
 }

@@ -7,7 +7,10 @@ interface Asked {
   tools?: readonly object[] | undefined;
 }
 
-/** What a prompt was rendered from, every image by its hash: images of a prompt are in the order in which messages show them. */
+/**
+ * The source of a prompt, with every image by its hash: images of a prompt are in the order in which messages show
+ * them.
+ */
 export function conversationOf(
   renderer: Renderer,
   { messages: asked, images: given, tools }: Asked,
@@ -34,7 +37,7 @@ function toolCallOf({ function: { name, arguments: given } }: ToolCall): { name:
   return { name, arguments: typeof given === 'string' ? given : JSON.stringify(given) };
 }
 
-/** The episode that a request belongs to: ids of requests are `<rollout>/<turn>`. */
+/** The episode of a request: request ids are `<rollout>/<turn>`. */
 export function episodeOf(requestId: string): string {
   const slash = requestId.lastIndexOf('/');
   return slash === -1 ? requestId : requestId.slice(0, slash);

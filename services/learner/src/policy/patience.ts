@@ -1,6 +1,6 @@
 import { startTimer } from '@ui-rl/retry';
 
-/** How long an answer is waited for, by all that ask for it: its signal aborts once nobody does any more. */
+/** The deadline of an answer, shared by all of its callers: the signal aborts once no caller waits any longer. */
 export class Patience {
   private readonly gone = new AbortController();
   private timer: NodeJS.Timeout | undefined;
@@ -10,13 +10,13 @@ export class Patience {
     return this.gone.signal;
   }
 
-  /** Somebody waits for so many milliseconds from now on; for ever unless given. */
+  /** Adds a caller that waits this many milliseconds from now on; default: without a limit. */
   wait(milliseconds = Infinity): void {
     this.endsAt = Math.max(this.endsAt, performance.now() + milliseconds);
     this.watch();
   }
 
-  /** The answer is there. */
+  /** Ends the wait when the answer has arrived. */
   end(): void {
     clearTimeout(this.timer);
   }

@@ -36,19 +36,19 @@ export interface PolicyServerParts {
 
 const MAX_CACHED_REPLIES = 1024;
 
-/** An answer, there or on its way, and who waits for it. */
+/** An answer, complete or in progress, with its callers. */
 interface Asked {
   reply: Promise<ActReply>;
   patience: Patience;
 }
 
-/** Answers what the policy would do: messages → prompt → tokens. */
+/** Answers for the policy: messages → prompt → tokens. */
 export class PolicyServer {
   private readonly replies = new LRUCache<string, Asked>({ max: MAX_CACHED_REPLIES });
 
   constructor(private readonly parts: PolicyServerParts) {}
 
-  /** A screenshot of this size as the model sees it. */
+  /** Size of such a screenshot as the model sees it. */
   modelImage(screenshot: ImageSize): ImageSize | Refusal {
     try {
       return this.parts.imageProcessor.shownSize(screenshot);
@@ -58,7 +58,7 @@ export class PolicyServer {
     }
   }
 
-  /** A request that comes again with the same id and prompt gets the same answer. */
+  /** A repeated request with the same id and prompt gets the same answer. */
   async act(request: PolicyActRequest): Promise<ActReply> {
     const pngs = await this.parts.screenshots.pngsOf(request.images);
     if ('missing' in pngs) {
@@ -82,14 +82,14 @@ export class PolicyServer {
     return asked.reply;
   }
 
-  /** Failures are not remembered. */
+  /** Does not cache failures. */
   private ask(key: string, request: PolicyActRequest, prompt: Prompt): Asked {
     const patience = new Patience();
     const reply = this.answer(request, prompt, patience.signal).finally(() => patience.end());
     const asked = { reply, patience };
     this.replies.set(key, asked);
     const forget = (): void => void (this.replies.peek(key) === asked && this.replies.delete(key));
-    // Whoever comes after nobody waited any more asks anew.
+    // A request that arrives after the cancellation samples again.
     patience.signal.addEventListener('abort', forget);
     reply.then((value) => ('ok' in value ? forget() : undefined), forget);
     return asked;

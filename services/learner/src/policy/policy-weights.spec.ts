@@ -5,7 +5,7 @@ import { PolicyWeights } from './policy-weights';
 
 const checkpoint = (step: number): string => `uirl://run/sampler_weights/00000${step}`;
 
-/** Weights over an engine and a sampler that note what they are called with. */
+/** Weights over an engine and a sampler that record their calls. */
 function makeWeights(updatesInFlight = false): { weights: PolicyWeights; calls: string[] } {
   const calls: string[] = [];
   const engine = {
@@ -22,7 +22,7 @@ function makeWeights(updatesInFlight = false): { weights: PolicyWeights; calls: 
   return { weights: new PolicyWeights(...parts, { runId: 'run', locate, updatesInFlight }), calls };
 }
 
-/** As a request does: whatever happens meanwhile, it samples with what it has found. */
+/** Like a request, it samples with the weights that it found, whatever happens meanwhile. */
 async function sample(weights: PolicyWeights, policy: string, calls: string[]): Promise<string> {
   const found = await weights.find(policy);
   if ('error' in found) return found.error.code;
@@ -61,7 +61,7 @@ it('moves what is being sampled to the next policy where the run wants that, bef
   await weights.publish(1);
   const [name] = await Promise.all([sample(weights, 'latest', calls), weights.activate(1, 'one')]);
   expect(calls.slice(-3)).toEqual([`sample ${name}`, `move ${name} to step-000001`, `retire ${name}`]);
-  // A step that changed nothing: whoever asks for the weights means the newest.
+  // A step that changed nothing: requests for the weights refer to the latest step.
   await weights.publish(2);
   await weights.activate(2, 'one');
   expect([weights.stepOf('zero'), weights.stepOf('one')]).toEqual([0, 2]);

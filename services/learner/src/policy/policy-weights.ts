@@ -16,17 +16,17 @@ export interface PolicyWeightsOptions {
   runId: string;
   /** Folder of a checkpoint by its address. @throws BusError */
   locate(name: string): Promise<string>;
-  /** What is being sampled goes on with new weights, where the request allows it; not unless given. */
+  /** Whether samples in progress continue with new weights, if the request allows it. Default false. */
   updatesInFlight?: boolean;
 }
 
-/** Digests whose step is known; older policies cannot be sampling any more. */
+/** Number of digests whose step is remembered; older policies cannot be sampling any more. */
 const MAX_DIGESTS = 1000;
 
-/** Other checkpoints whose weights stay in memory. */
+/** Number of other checkpoints whose weights stay in memory. */
 const MAX_LOADED_CHECKPOINTS = 2;
 
-/** The weights that are served: those that answer `latest`, and checkpoints that were asked for. */
+/** The served weights: those of `latest`, and requested checkpoints. */
 export class PolicyWeights {
   private active: PolicySnapshot | undefined;
   /** By address. */
@@ -36,7 +36,7 @@ export class PolicyWeights {
   });
   private loads = 0;
   private baseModel: Promise<PolicySnapshot> | undefined;
-  /** The newest step at which weights answered `latest`, by their digest. */
+  /** The latest step at which weights served as `latest`, by their digest. */
   private readonly steps = new LRUCache<string, number>({ max: MAX_DIGESTS });
 
   constructor(
@@ -50,7 +50,7 @@ export class PolicyWeights {
     return this.active;
   }
 
-  /** Publishes the engine's newest weights to the sampler, as those of a step. */
+  /** Publishes the engine's latest weights to the sampler, as those of a step. */
   async publish(step: number): Promise<WeightsInfo> {
     const weights = weightsOf(step);
     const info = await this.engine.saveWeightsForSampler({ model: 'policy', name: weights });
@@ -58,7 +58,7 @@ export class PolicyWeights {
     return info;
   }
 
-  /** Makes published weights those that answer `latest`, once they are safe on disk. */
+  /** Makes published weights `latest`, once they are flushed to disk. */
   async activate(step: number, digest: string): Promise<void> {
     const old = this.active;
     this.active = { step, digest, weights: weightsOf(step) };
@@ -66,12 +66,12 @@ export class PolicyWeights {
     if (old !== undefined && old.weights !== this.active.weights) await this.retire(old.weights, this.active);
   }
 
-  /** Whether an answer of `latest` may go on with newer weights. */
+  /** Whether an answer of `latest` may continue with newer weights. */
   get updatesInFlight(): boolean {
     return this.options.updatesInFlight === true;
   }
 
-  /** The step of weights that answered `latest`. */
+  /** The step at which weights served as `latest`. */
   stepOf(digest: string): number {
     const step = this.steps.get(digest);
     if (step === undefined) throw new Error(`no policy of this process had the digest ${digest}`);
@@ -99,7 +99,7 @@ export class PolicyWeights {
     }
   }
 
-  /** The model as the run began with it, without what is trained. */
+  /** The model with its initial weights, without the trained part. */
   base(): Promise<PolicySnapshot> {
     const loading = this.baseModel ?? this.publishBase();
     this.baseModel = loading;
@@ -109,7 +109,10 @@ export class PolicyWeights {
     return loading;
   }
 
-  /** Requests that have found these weights are sampling with them by then, which ends normally, or goes on with their successor. */
+  /**
+   * By then, requests that found these weights are sampling with them; they complete normally, or continue with the
+   * successor.
+   */
   private async retire(weights: string, successor?: PolicySnapshot): Promise<void> {
     await setImmediate();
     if (successor !== undefined && this.updatesInFlight)

@@ -9,7 +9,10 @@ const TURNS = [
   ['Write 0 1 2 3 4 5 6 7 8 9.', '{"action":"type","text":"0 1 2 3 4 5 6 7 8 9"}'],
 ];
 
-/** What log-probabilities are compared on between an engine and who else samples its policy: conversations without images, the same each time. */
+/**
+ * Conversations on which the log-probabilities of an engine and of external samplers are compared: without images,
+ * always the same.
+ */
 export function probesOf(renderer: Renderer): number[][] {
   return TURNS.map(([question, answer]) => {
     const messages = [{ role: 'user' as const, content: question }];

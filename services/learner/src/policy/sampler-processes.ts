@@ -17,18 +17,18 @@ import type { RunWarnings } from '../warnings';
 export interface BusProcessesParts {
   bus: BusService;
   runId: string;
-  /** Of the run: under its epoch adapters are stored. */
+  /** Lease of the run: adapters are stored under its epoch. */
   lease: Lease;
-  /** What samplers load. */
+  /** The model that samplers load. */
   base: BaseModel;
-  /** Where the engine runs. */
+  /** Device of the engine. */
   device: string;
-  /** A screenshot's PNG by hash; null where nobody has it any more. */
+  /** A screenshot's PNG by hash; null if it is no longer available. */
   image(sha256: string): Promise<Uint8Array | null>;
   warnings: RunWarnings;
 }
 
-/** Processes of the service `sampler`, over the broker; nothing happens there before somebody answers their reports. */
+/** Processes of the `sampler` service, over the broker; inactive until a sampler answers their reports. */
 export class BusProcesses implements SamplerProcesses {
   private readonly ended = new AbortController();
   readonly over: AbortSignal;
@@ -44,7 +44,7 @@ export class BusProcesses implements SamplerProcesses {
     this.warned += 1;
     const { warnings, lease } = this.parts;
     const id = `learner.samplers.${lease.epoch}.${this.warned}`;
-    // The broker is away: the log has it.
+    // The broker is unavailable; the log contains the warning.
     void warnings.send('samplers', message, id).catch(() => undefined);
   }
 
@@ -53,7 +53,7 @@ export class BusProcesses implements SamplerProcesses {
   ): void {
     const { bus, runId, lease, base, device } = this.parts;
     void this.untilOver();
-    // What learners before left behind is in nobody's way.
+    // Leftovers of earlier learners do not interfere.
     void bus.adapters.sweep(runId, lease.epoch).catch(() => undefined);
     const orders = async (told: SamplerReport): Promise<SamplerOrders> => ({
       ...(await report(told)),
@@ -122,7 +122,7 @@ export class BusProcesses implements SamplerProcesses {
     this.ended.abort();
   }
 
-  /** Another learner has taken over: samplers listen to that one. */
+  /** After another learner has taken over, samplers listen to that one. */
   private async whileServed<T>(answer: () => Promise<T>): Promise<T | ReturnType<typeof failure>> {
     try {
       await this.parts.lease.ensure();

@@ -1,6 +1,6 @@
 import type { Renderer } from '@ui-rl/models';
 
-/** What each token adds to the text of an answer; all of them together are that text. */
+/** The text that each token adds to an answer; together they are the answer's text. */
 export function textsOf(renderer: Renderer, tokenIds: readonly number[]): string[] {
   const decoder = renderer.answerDecoder();
   const texts = tokenIds.map((id) => decoder.push(id));

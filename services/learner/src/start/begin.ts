@@ -5,14 +5,14 @@ import type { Machinery } from './machinery';
 import type { Resumed } from './resumed';
 import type { Training } from './training';
 
-/** Loads the newest weights, or keeps those the run begins with; serves them, and reports where the run stands. */
+/** Loads the newest weights, or keeps the run's initial ones; serves them, and reports the run's state. */
 export async function begin(
   parts: Resumed &
     Pick<Training, 'demand' | 'reports' | 'durable'> &
     Pick<Machinery, 'models'> & {
       weights: PolicyWeights;
       trackers: Trackers;
-      /** Finds the checkpoint a new run begins with, where it names one. */
+      /** Fetches the initial checkpoint of a new run, if it names one. */
       loadFrom: (() => Promise<string>) | undefined;
     },
 ): Promise<void> {
@@ -35,7 +35,10 @@ export async function begin(
   await reports.publishLastStep();
 }
 
-/** A new run may begin with the weights of another one: one in its folder that it resumes, or the checkpoint that it names. */
+/**
+ * A new run may start with the weights of another one: of a run in its folder that it resumes from, or of the
+ * checkpoint that it names.
+ */
 async function beginFromAnother({
   models,
   runFolder: { resumeFrom },

@@ -18,7 +18,7 @@ import { RunWarnings } from '../warnings';
 import { log, logger } from './log';
 import type { StartOptions } from './start-options';
 
-/** What a learner is made of that has to be stopped again. */
+/** The resources of a learner that have to be stopped. */
 export interface Machinery {
   algorithm: Algorithm;
   folder: PromptFolder;
@@ -103,7 +103,7 @@ export async function startMachinery(
   }
 }
 
-/** What an engine warns of, whoever follows the run sees. */
+/** Forwards the engine's warnings to observers of the run. */
 function engineLog(warnings: RunWarnings, epoch: number): Log {
   return (level, message) => {
     if (level !== 'warn') return log(level, message);
@@ -114,7 +114,7 @@ function engineLog(warnings: RunWarnings, epoch: number): Log {
   };
 }
 
-/** The folder with a template that lets the policy reason, or does not, where the run says so. */
+/** The folder with its template's reasoning enabled or disabled, if the run sets that. */
 function withThinking(folder: PromptFolder, { thinking }: LearnerOptions): PromptFolder {
   if (thinking === undefined) return folder;
   try {
@@ -143,7 +143,7 @@ function refuseUpdatesInFlight(
   );
 }
 
-/** Failures are logged: they must not hide why the start failed. */
+/** Logs failures, so that they do not hide why the start failed. */
 export async function stopMachinery({ sampler, engine }: Machinery): Promise<void> {
   for (const part of [sampler, engine]) {
     await part.stop().catch((error: unknown) => logger.error(describeError(error)));

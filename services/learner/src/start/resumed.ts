@@ -14,18 +14,18 @@ import { RunWarnings } from '../warnings';
 import { logger } from './log';
 import type { StartOptions } from './start-options';
 
-/** What is known of a run before its learner is made. */
+/** The state of a run that is known before its learner is created. */
 export type Stood = Pick<Resumed, 'state' | 'carried' | 'failedGroups' | 'takenOut'>;
 
-/** Where the run stood. */
+/** The state in which the run resumes. */
 export interface Resumed {
   checkpoints: CheckpointStore;
-  /** undefined for a run that begins. */
+  /** undefined for a new run. */
   state: LearnerState | undefined;
   carried: Carried;
-  /** Groups that were given up since, as ranges. */
+  /** Groups that were abandoned since, as ranges. */
   failedGroups: string;
-  /** Tasks that are not trained any more. */
+  /** Tasks that are no longer trained on. */
   takenOut: readonly string[];
   progress: Progress;
   runFolder: RunFolder;
@@ -43,7 +43,7 @@ export function folderOf({ bus, run, options }: StartOptions): Promise<RunFolder
 export function modelOf({ options }: StartOptions, state: LearnerState | undefined): Promise<FoundModel> {
   const { model, hub, models } = options;
   const onProgress = (line: string) => logger.log(line);
-  // A folder's name in a run file is that of somebody else's folder.
+  // A folder in a run file refers to another machine's file system.
   return findModel(model, state?.model, { ...hub, models, folders: false, onProgress });
 }
 
@@ -77,7 +77,7 @@ export async function readState(
   });
   const policy = await bus.runs.policy(runId);
   const { state, wentBack } = await checkpoints.resume(policy);
-  // What was acknowledged since, too: the stream still has it.
+  // Includes episodes acknowledged since then, which the stream still has.
   if (wentBack) await bus.deleteConsumer(STREAMS.trajectories, trajectoryConsumer(runId));
   const carried = state === undefined ? NOTHING_CARRIED : await readCarried(folder.pathOf(state.step));
   const { failedGroups = '', takenOut = [] } = policy ?? {};

@@ -20,7 +20,7 @@ import { type Resumed, folderOf, modelOf, progressOf, readState } from './resume
 import type { StartOptions } from './start-options';
 import { trainingOf } from './training';
 
-/** Loads the model and resumes from the run's newest checkpoint, or begins with checkpoint 0. */
+/** Loads the model and resumes from the run's newest checkpoint, or starts with checkpoint 0. */
 export async function startLearner(start: StartOptions): Promise<Learner> {
   const { runId } = start.run.record;
   let machinery: Machinery | undefined;
@@ -99,13 +99,13 @@ function weightsOf(start: StartOptions, { engine, sampler }: Machinery): PolicyW
   });
 }
 
-/** The folder of a checkpoint, or of one that somebody uploaded, by its address. */
+/** The folder of a checkpoint, or of an uploaded one, by its address. */
 function locate({ bus, options: { runsDir, cacheDir } }: StartOptions, name: string): Promise<string> {
   if (parseSharedFileName(name) !== undefined) return bus.files.fetch(name, cacheDir);
   return resolveCheckpoint(name, { runsDir, cacheDir, archive: bus.checkpoints });
 }
 
-/** The policy for actors, and for callers from outside. */
+/** The policy for actors, and for outside clients. */
 function policyOf(
   { run, options, components, lease }: StartOptions,
   { folder, screenshots, sampler }: Machinery,
@@ -126,7 +126,7 @@ function policyOf(
   };
 }
 
-/** @throws ApiError where another learner has taken over */
+/** @throws ApiError if another learner has taken over */
 async function ensureLease(lease: Lease): Promise<void> {
   try {
     await lease.ensure();

@@ -7,8 +7,8 @@ export interface StartOptions {
   run: RunSnapshot;
   options: LearnerOptions;
   components: ComponentRegistry;
-  /** Of the run. */
+  /** Lease of the run. */
   lease: Lease;
-  /** Called with an error that nothing can be done about: the process should end, a new one resumes from the last checkpoint. */
+  /** Called with an unrecoverable error: the process should exit, and a new one resumes from the last checkpoint. */
   onFailure: (error: unknown) => void;
 }

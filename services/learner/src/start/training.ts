@@ -48,7 +48,7 @@ export function trainingOf(
   const buffer = new GroupBuffer({
     maxAttempts,
     isSettled: (index) => progress.settled.has(index),
-    // What others were doing at that moment must not decide in a run that repeats.
+    // In a reproducible run, the concurrent work of others must not influence decisions.
     isHopeless: ({ task }) => !options.deterministic && health.othersArePlayed(task),
   });
   const demand = new GroupDemand({ runId, bus, lease, options, progress, weights });
@@ -135,7 +135,7 @@ function warmStartOf(
   return new WarmStart(warmStart, { ...machinery, stored, components, context, seed });
 }
 
-/** The schedule of an algorithm begins after so many steps. */
+/** Delays the schedule of an algorithm by a number of steps. */
 function delayed(algorithm: Algorithm, steps: number): Algorithm {
   const { schedule, critic } = algorithm;
   return {

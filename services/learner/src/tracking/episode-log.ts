@@ -10,16 +10,19 @@ export interface EpisodeLogOptions {
   runId: string;
   /** Folder of the run's readable episodes. */
   dir: string;
-  /** Groups of each step that are written. */
+  /** Number of groups to write per step. */
   groups: number;
-  /** The bytes of a screenshot, null where nobody has it any more. */
+  /** The bytes of a screenshot; null if they are no longer available. */
   screenshot: (sha256: string) => Promise<Uint8Array | null>;
 }
 
-/** Steps whose groups stay: screenshots of all of them would fill a disk. */
+/** Number of steps whose groups are kept: the screenshots of all steps would fill a disk. */
 const KEPT_STEPS = 100;
 
-/** Writes some groups of each step as pages for people, `episodes/000012/<group>.html`, with their screenshots beside them. */
+/**
+ * Writes some groups of each step as readable pages, `episodes/000012/<group>.html`, with their screenshots beside
+ * them.
+ */
 export class EpisodeLog {
   private readonly logger = new Logger('episodes');
   private writing: Promise<void> = Promise.resolve();
@@ -27,7 +30,7 @@ export class EpisodeLog {
 
   constructor(private readonly options: EpisodeLogOptions) {}
 
-  /** Training does not wait for it. A step that comes while the one before it is being written is left out. */
+  /** Training does not wait for it. A step that arrives while the previous one is being written is skipped. */
   add(step: number, groups: readonly Group[]): void {
     const chosen = groups.slice(0, this.options.groups);
     if (chosen.length === 0 || this.waiting > 0) return;
@@ -39,12 +42,12 @@ export class EpisodeLog {
       .finally(() => (this.waiting -= 1));
   }
 
-  /** Resolves when what was begun is written. */
+  /** Resolves when pending writes have completed. */
   close(): Promise<void> {
     return this.writing;
   }
 
-  /** Where the run goes on: what was written beyond `step` is dropped. */
+  /** Drops everything that was written after `step`, for a resumed run. */
   async resume(step: number): Promise<void> {
     for (const folder of await this.steps()) {
       if (Number(folder) > step) await rm(join(this.options.dir, folder), { recursive: true, force: true });
@@ -86,7 +89,7 @@ export class EpisodeLog {
     return stored;
   }
 
-  /** Folders of steps, the oldest first. */
+  /** Folders of steps, oldest first. */
   private async steps(): Promise<string[]> {
     const entries = await readdir(this.options.dir).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return [];

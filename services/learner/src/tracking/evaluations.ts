@@ -2,7 +2,10 @@ import type { BusService, Consumption } from '@ui-rl/bus';
 import { EvaluationEvent, STREAMS, subjects } from '@ui-rl/contracts';
 import type { Trackers } from './trackers';
 
-/** Hands the scores of a run's evaluations to its trackers as metrics of `test/<set>/`, also those published while no learner ran. */
+/**
+ * Passes the scores of a run's evaluations to its trackers as metrics of `test/<set>/`, including those published
+ * while no learner ran.
+ */
 export function trackEvaluations(bus: BusService, runId: string, trackers: Trackers): Promise<Consumption> {
   return bus.consume({
     stream: STREAMS.events,

@@ -9,10 +9,10 @@ export interface LoggedGroup {
   episodes: readonly Trajectory[];
 }
 
-/** Where the page finds a screenshot. */
+/** Path of a screenshot, relative to the page. */
 export type ScreenshotPath = (sha256: string) => string | undefined;
 
-/** A group of episodes as a page that reads without anything else: what was seen, what was answered, what it was worth. */
+/** A self-contained page about a group of episodes: screenshots, answers and rewards. */
 export function groupPage({ runId, step, id, episodes }: LoggedGroup, pathOf: ScreenshotPath): string {
   const goal = episodes[0]?.request.task.description ?? id;
   return `<!doctype html>

@@ -1,7 +1,7 @@
 import { metricInfo } from '@ui-rl/contracts';
 import { Gauge } from 'prom-client';
 
-/** Names of metrics that losses, estimators and rewards make up are as many as a run file chooses, and no more than that. */
+/** Limit on metric names, which losses, estimators and rewards define: a run file selects a fixed set of them. */
 const MAX_NAMES = 500;
 
 const step = new Gauge({ name: 'uirl_step', help: 'steps trained in the run that is served' });
@@ -11,7 +11,7 @@ const metrics = new Gauge({
   labelNames: ['metric'],
 });
 
-/** Shows Prometheus the newest step. */
+/** Exposes the latest step to Prometheus. */
 export function showStep(newest: number, values: Readonly<Record<string, number>>): void {
   step.set(newest);
   metrics.reset();

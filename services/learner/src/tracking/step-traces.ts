@@ -9,18 +9,18 @@ import { describeError } from '@ui-rl/retry';
 import type { Trajectory } from '@ui-rl/contracts';
 
 const tracer = trace.getTracer('ui-rl');
-/** The span in which an episode came in. */
+/** The span in which an episode arrived. */
 const arrivals = new WeakMap<Trajectory, SpanContext>();
 
-/** Keeps the trace of an episode that came in, until its step. */
+/** Keeps the trace of a received episode until its step. */
 export function rememberTrace(trajectory: Trajectory): void {
   const arrival = trace.getActiveSpan()?.spanContext();
   if (arrival !== undefined && isSpanContextValid(arrival)) arrivals.set(trajectory, arrival);
 }
 
 /**
- * A step as a trace of its own, with links to the episodes that it trains; in the trace of each of those it is the last span, so that
- * it leads from the task to the gradient.
+ * Traces a step as a separate trace, with links to its episodes. In the trace of each episode it is the last span, so
+ * that the trace leads from the task to the gradient.
  */
 export function traceStep<T>(
   step: number,

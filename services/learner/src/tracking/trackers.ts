@@ -19,8 +19,8 @@ interface NamedTracker {
 }
 
 /**
- * Records a run with all trackers it has chosen. What fails, or takes longer than the deadline, is logged; the run goes on, and so
- * does the tracker, with the next call.
+ * Records a run with all trackers that it chooses. A call that fails or times out is logged; the run continues, and
+ * so does the tracker, with the next call.
  */
 export class Trackers {
   private constructor(
@@ -29,7 +29,7 @@ export class Trackers {
     private readonly deadlineMs: number,
   ) {}
 
-  /** Throws a `PluginError` for a name nobody has and for options that do not fit. */
+  /** Throws a `PluginError` for an unknown name and for invalid options. */
   static async create(
     choices: readonly ComponentChoice[],
     components: ComponentRegistry,
@@ -51,7 +51,7 @@ export class Trackers {
           return [{ name, tracker: await callPlugin('it', deadlineMs, () => created) }];
         } catch (error) {
           if (error instanceof PluginError) throw error;
-          // One that comes too late would never be closed.
+          // Closes a tracker that is created too late.
           created.then((tracker) => tracker.close()).catch(() => undefined);
           logger.error(`tracker ${name} cannot record this run: ${describeError(error)}`);
           return [];
@@ -61,7 +61,7 @@ export class Trackers {
     return new Trackers(made.flat(), logger, deadlineMs);
   }
 
-  /** Where the run goes on: what was recorded beyond `step` is dropped. */
+  /** Drops everything that was recorded after `step`, for a resumed run. */
   resume(step: number): Promise<void> {
     return this.each(`drop what follows step ${step}`, (tracker) => tracker.resume?.(step));
   }

@@ -14,37 +14,37 @@ import {
 import { withOverlongPenalty, type OverlongOptions } from './overlong';
 import type { CriticAlgorithm, CriticOptions } from './critic-trainer';
 
-/** How a run learns, as its run file chooses. */
+/** The learning options of a run, as its run file sets them. */
 export interface AlgorithmOptions {
   advantage: ComponentChoice;
   loss: ComponentChoice;
-  /** What is added to the loss. */
+  /** Terms added to the loss. */
   regularizers: readonly ComponentChoice[];
-  /** How much drift from the base model is taken off advantages; 0 = nothing. */
+  /** Coefficient of the penalty on drift from the base model, subtracted from advantages; 0 = none. */
   klPenaltyCoef: number;
-  /** Whether log-probabilities before and after a step are compared. */
+  /** Whether to compare log-probabilities before and after a step. */
   computePostKl: boolean;
   correction: ComponentChoice;
-  /** What long answers lose; nothing unless given. */
+  /** Penalty on long answers; none by default. */
   overlong?: OverlongOptions | undefined;
   optimizer: ComponentChoice;
   schedule: ComponentChoice;
   aggregation: LossAggregation;
   /** The divisor of aggregation `constant`, in tokens. */
   constantTokens?: number;
-  /** At the peak of the schedule. */
+  /** Learning rate at the peak of the schedule. */
   learningRate: number;
-  /** Gradients are scaled down to this norm; 0 = never. */
+  /** Maximum gradient norm (clipping); 0 = no clipping. */
   maxGradNorm: number;
-  /** Optimizer steps per step: parts its batch is split into, by groups. */
+  /** Number of optimizer steps per step: its batch is split by groups. */
   substeps: number;
-  /** Passes of each optimizer step, at least. */
+  /** Minimum number of passes per optimizer step. */
   minibatches: number;
-  /** A critic, for components that read `values`; no other run trains one. */
+  /** A critic, for components that read `values`; other runs train none. */
   critic?: CriticOptions;
 }
 
-/** The components of a run's algorithm, and what they declare. */
+/** The components of a run's algorithm, and their declarations. */
 export interface Algorithm extends Omit<
   AlgorithmOptions,
   'advantage' | 'correction' | 'schedule' | 'critic'
@@ -52,20 +52,21 @@ export interface Algorithm extends Omit<
   advantage: Pick<AdvantageComponent, 'name' | 'inputs' | 'gives'>;
   estimator: AdvantageEstimator;
   lossComponent: PolicyLossComponent;
-  /** What the loss and its regularizers read. */
+  /** Inputs of the loss and its regularizers. */
   lossInputs: readonly LossInput[];
   /** Whether tokens without an advantage have no gradient. */
   skipsZeroAdvantages: boolean;
   correction: Correction | null;
   schedule: Schedule;
-  /** Where something reads `values`. */
+  /** Defined if a component reads `values`. */
   critic: CriticAlgorithm | undefined;
 }
 
 /**
- * Makes the components that run here; loss and optimizer run in the engine. Throws a `PluginError` `option` where one of them
- * needs what this run does not have.
- * @param maxSteps steps of the run, a batch each; 0 where it has no limit
+ * Creates the components that run here; loss and optimizer run in the engine. Throws a `PluginError` `option` if one
+ * of them
+ * requires something that this run lacks.
+ * @param maxSteps steps of the run, one batch each; 0 without a limit
  */
 export function makeAlgorithm(
   options: AlgorithmOptions,

@@ -36,7 +36,7 @@ it('trains no token beyond the bound, counts them, and asks for others where a w
   }
   await world.requested(runId, 5);
   expect(await world.bus.runs.policy(runId)).toMatchObject({ version: 2, failedGroups: '0' });
-  // Of the next one a turn is too old, and the first tokens of another one.
+  // In the next group, one turn is too old, and so are the first tokens of another one.
   const now = valueOf(await world.act(runId, 'now/0', { seed: 9 }));
   const half = now.tokenIds.length - 1;
   const changed = Object.assign({}, now, {
@@ -95,7 +95,8 @@ it('goes on sampling with new weights between two tokens, and trains each token 
     ...{ groupsPerBatch: 1, maxStepsOffPolicy: 2, updatesInFlight: true, maxSequence: 1024, maxRows: 8 },
     algorithm: { ...world.optionsWith().algorithm, correction: { name: 'tis', importance_ratio_cap: 2 } },
   });
-  // One after another, so that some answer is being sampled when the weights change, however fast the machine does either.
+  // Sequentially, so that an answer is always being sampled when the weights change, regardless of the machine's
+  // speed.
   const step = { isTrained: false };
   const answers = async (seed: number) => {
     const all = [];

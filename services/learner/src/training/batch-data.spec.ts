@@ -13,7 +13,7 @@ const groups = [
 ];
 const [[long, , longer], [second], [third], [fourth]] = groups[0].trajectories.map(({ turns }) => turns);
 
-/** One advantage per turn; those without are not trained. */
+/** One advantage per turn; turns without one are not trained on. */
 function trained(
   advantages: [Turn, number][],
   options: Partial<BatchDataOptions> = {},

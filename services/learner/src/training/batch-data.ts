@@ -6,28 +6,28 @@ import type { PerTurn } from './experience';
 import { pairsOf } from './pairs';
 import type { TrainedTurn, TurnSequence } from './turn-data';
 
-/** [T] whether each token of a turn may be trained, or is too old. */
+/** [T] whether each token of a turn may be trained on, or is too old. */
 export type MayTrain = (turn: Turn) => readonly boolean[];
 
 export interface BatchDataOptions {
   scope: LossScope;
-  /** Whether what has no advantage has no gradient: it counts in the means, and need not be computed. */
+  /** Whether turns without an advantage have no gradient: they count in the means, and need not be computed. */
   skipsZeroAdvantages: boolean;
-  /** Whether advantages are the weights of what is imitated; false unless given. */
+  /** Whether advantages are the weights of imitated episodes. Default false. */
   advantagesAreWeights?: boolean;
   aggregation: LossAggregation;
   constantTokens?: number;
-  /** Unless given, all may be trained. */
+  /** Default: all tokens may be trained on. */
   mayTrain?: MayTrain;
 }
 
-/** What one loss value may speak of: a turn, or all turns of an episode where the loss is one of sequences. */
+/** The unit of a loss value: a turn, or all turns of an episode if the loss has sequence scope. */
 interface Unit {
   turns: readonly Turn[];
   tokens: number;
 }
 
-/** Parts of nearly equal size, in order; never an empty one. */
+/** Parts of nearly equal size, in order, without empty ones. */
 export function split<T>(items: readonly T[], parts: number): T[][] {
   const count = Math.min(parts, items.length);
   return Array.from({ length: count }, (_, part) =>
@@ -35,7 +35,9 @@ export function split<T>(items: readonly T[], parts: number): T[][] {
   );
 }
 
-/** The turns of groups that are trained in one optimizer step, weighted as the loss aggregation says. Inputs are left to be added. */
+/**
+ * The turns of groups to train on in one optimizer step, weighted by the loss aggregation. The caller adds inputs.
+ */
 export function trainedTurns(
   groups: readonly Group[],
   sequences: ReadonlyMap<Turn, TurnSequence>,
@@ -75,7 +77,7 @@ export function trainedTurns(
 }
 
 /**
- * The turns whose states a critic learns to value in one optimizer step: a mean over their tokens. Inputs are left to be added.
+ * The turns whose values a critic learns in one optimizer step: a mean over their tokens. The caller adds inputs.
  * @param mayTrain as in `BatchDataOptions`
  */
 export function valuedTurns(
@@ -92,7 +94,7 @@ export function valuedTurns(
   });
 }
 
-/** Takes pairs out of which not all tokens can be trained: of part of an episode its side says nothing. */
+/** Drops pairs with tokens that cannot be trained on: a partial episode is not a valid side of a pair. */
 function dropPartial(
   pairs: Map<Turn, NonNullable<TrainedTurn['pair']>>,
   isWhole: (turn: Turn) => boolean,
@@ -101,7 +103,7 @@ function dropPartial(
   for (const [turn, { id }] of pairs) if (partial.has(id)) pairs.delete(turn);
 }
 
-/** @param weights [T] of the tokens of a turn beside one another */
+/** @param weights [T] relative weights of a turn's tokens */
 function tokenShares(weights: ArrayLike<number>, share: number, mayTrain?: readonly boolean[]): Float32Array {
   return Float32Array.from(weights, (weight, token) => (mayTrain?.[token] === false ? 0 : weight * share));
 }

@@ -9,7 +9,7 @@ import { makeAlgorithm, type AlgorithmOptions } from './algorithm';
 import { BatchTrainer, type BatchResult } from './batch-trainer';
 import { sequenceOf, toScore } from './turn-data';
 
-/** As somebody outside of the project writes them, in one file. */
+/** Plugin components in one file. */
 const OUTSIDE = `
 const parity = {
   kind: 'advantage',
@@ -98,7 +98,7 @@ beforeEach(async () => {
 });
 afterEach(() => engine.stop());
 
-/** A turn that the policy samples now. */
+/** A turn sampled by the current policy. */
 async function play(prompt: number[], seed: number): Promise<Turn> {
   const { tokens, logprobs } = await engine.sample({
     model: 'policy',
@@ -111,7 +111,7 @@ async function play(prompt: number[], seed: number): Promise<Turn> {
   return turnOf(0, { promptTokenIds: prompt, promptImages: [], imageTokens: 0, tokenIds: tokens, logprobs });
 }
 
-/** The log-probability of what was said in a turn, now. */
+/** The current log-probability of a turn's answer. */
 async function logprobOf(turn: Turn, policy = 'policy'): Promise<number> {
   const [trajectory] = groupOf(0, [{ turns: [turn] }]).trajectories;
   const data = [toScore(await sequenceOf(trajectory, turn, context))];
@@ -174,7 +174,7 @@ it('trains pairs with a loss of sequences against the base model', async () => {
   const before = await marginNow();
   const dpo = { loss: { name: 'dpo', beta: 0.5 } };
   const first = await train(groups, dpo);
-  // Nothing is preferred at first: −log σ(0).
+  // Initially there is no preference: −log σ(0).
   expect(first.metrics['optim/loss']).toBeCloseTo(Math.LN2, 4);
   expect(first.metrics['optim/margin']).toBeCloseTo(0, 4);
   const later = await train(groups, dpo, 4);
@@ -206,7 +206,7 @@ it('gives estimators the log-probabilities of the base model, whatever the polic
     advantage: { name: 'reference' },
     correction: { name: 'plain' },
   });
-  // Ratio and weight are 1 before the step, so that the loss is minus the mean advantage.
+  // Ratio and weight are 1 before the step, so the loss is minus the mean advantage.
   expect(metrics['optim/loss']).toBeCloseTo(-base, 4);
 });
 
@@ -218,9 +218,9 @@ it('corrects for tokens that another policy sampled: weights up to a cap, ratios
     advantage: { name: 'by-turn' },
     correction: { name: 'tis', importance_ratio_cap: 2 },
   });
-  // Advantage 1, ratio 1; the first token weighs min(e, 2), the others 1/e.
+  // Advantage 1, ratio 1; the first token has weight min(e, 2), the others 1/e.
   expect(metrics['optim/loss']).toBeCloseTo(-(2 + (tokens - 1) / Math.E) / tokens, 4);
-  // The sampler is compared with the trainer all the same.
+  // The sampler is still compared with the trainer.
   expect(metrics['optim/logp_difference_max']).toBeCloseTo(1, 4);
 });
 
@@ -260,12 +260,12 @@ async function passing(): Promise<[Turn, Turn, Turn]> {
 }
 
 it.each<[string, Partial<AlgorithmOptions>, Partial<Turn>]>([
-  // Both earned the same, and nobody else saw the second screen: exactly 0.
+  // Both have the same reward, and no other turn saw the second screen: exactly 0.
   ['has no advantage', { advantage: { name: 'gigpo' } }, {}],
   ['is too old', { advantage: { name: 'by-turn' } }, { policyVersion: 0 }],
 ])('has ratios of episodes speak of a turn, too, that %s', async (_, changes, change) => {
   const [shared, alone, other] = await passing();
-  // What the sampler found far less probable than the policy does.
+  // Far less probable under the sampler than under the policy.
   Object.assign(alone, change, { logprobs: alone.logprobs.map((logprob) => logprob - 3) });
   const group = groupOf(0, [
     { reward: 1, turns: [shared, alone] },
@@ -277,7 +277,7 @@ it.each<[string, Partial<AlgorithmOptions>, Partial<Turn>]>([
   expect(metrics['optim/samples']).toBe(1);
   const all = shared.tokenIds.length + other.tokenIds.length;
   expect(metrics['optim/correction_masked']).toBeCloseTo(shared.tokenIds.length / all, 6);
-  // Each by itself is as probable as it was.
+  // The probability of each one is unchanged.
   const ofTurns = { ...correction, importance_ratio_of: 'turn-mean' };
   expect((await train([group], { ...changes, correction: ofTurns }, 1, 1)).metrics).toMatchObject({
     'optim/samples': 2,
@@ -285,7 +285,7 @@ it.each<[string, Partial<AlgorithmOptions>, Partial<Turn>]>([
   });
 });
 
-/** A group whose episodes earned the same, played by a policy that has left the base model. */
+/** A group with equal rewards, played by a policy that has moved away from the base model. */
 async function drifted(): Promise<{ group: Group; turns: Turn[] }> {
   const lesson = await play([5, 6, 7], 1);
   await train([groupOf(0, [{ turns: [lesson] }])], { advantage: { name: 'by-turn', scale: 3 } }, 4);
@@ -327,7 +327,7 @@ it('takes drift from the base model off the advantages, and measures how far a s
   const before = await Promise.all(turns.map((turn) => logprobOf(turn)));
   const { metrics } = await train([group], { klPenaltyCoef: 0.5, computePostKl: true });
   expect(metrics.kl_policy_base).toBeCloseTo(drift, 4);
-  // Penalties add up to 0, and so does a loss whose ratios are 1.
+  // Penalties sum to 0, and so does a loss with ratios of 1.
   expect(metrics['optim/loss']).toBeCloseTo(0, 4);
   expect(metrics['optim/grad_norm']).toBeGreaterThan(1e-3);
   const after = await Promise.all(turns.map((turn) => logprobOf(turn)));

@@ -29,28 +29,28 @@ const REFERENCE = 'base';
 
 export interface BatchResult {
   metrics: Record<string, number>;
-  /** Digest of the weights now. */
+  /** Digest of the current weights. */
   digest: string;
   tokens: number;
-  /** What the estimator carries to the next batch. */
+  /** The estimator's state for the next batch. */
   carried: Carried;
 }
 
-/** What a batch is trained beside. */
+/** The context of a batch. */
 export interface BesideBatch {
-  /** Of the batch before; nothing unless given. */
+  /** State from the previous batch; default: none. */
   carried?: Carried;
-  /** Groups that were played for the batch and are not trained: they have no learning signal. */
+  /** Groups that were played for the batch and are not trained on: they have no learning signal. */
   untrained?: readonly Group[];
-  /** The learning rate of the schedule is multiplied by it; 1 unless given. */
+  /** Factor on the scheduled learning rate. Default 1. */
   learningRateFactor?: number;
-  /** Steps that the policy of a trained token may be behind the one that is trained; 0 unless given. */
+  /** Maximum number of steps between the policy of a trained token and the current one. Default 0. */
   maxStepsOffPolicy?: number;
 }
 
-/** What estimators are told besides the groups. */
+/** Inputs of estimators besides the groups. */
 interface Told {
-  /** Of the batch before. */
+  /** From the previous batch. */
   memory: unknown;
   untrained: readonly Group[];
 }
@@ -58,7 +58,7 @@ interface Told {
 interface Estimate {
   advantages: PerTurn;
   returns?: PerTurn;
-  /** Of the critic before the step, where there is one. */
+  /** The critic's values before the step, if there is a critic. */
   values?: PerTurn;
   metrics: Record<string, number>;
   carried: Carried;
@@ -67,7 +67,7 @@ interface Estimate {
 /** The turns of an optimizer step. */
 interface Part {
   policy: TrainedTurn[];
-  /** None where there is no critic. */
+  /** Empty without a critic. */
   critic: TrainedTurn[];
 }
 
@@ -85,8 +85,8 @@ export class BatchTrainer {
   }
 
   /**
-   * @param step steps trained before
-   * @param digest of the weights now
+   * @param step number of steps trained before
+   * @param digest of the current weights
    */
   async train(
     fresh: readonly Group[],
@@ -141,7 +141,7 @@ export class BatchTrainer {
     };
   }
 
-  /** All that has to be known of the batch before its first optimizer step. */
+  /** Computes everything about the batch that its first optimizer step needs. */
   private async prepare(
     groups: readonly Group[],
     substeps: readonly Group[][],
@@ -150,7 +150,7 @@ export class BatchTrainer {
     const { lossComponent, lossInputs, skipsZeroAdvantages, aggregation, constantTokens } = this.algorithm;
     const sequences = await this.sequencesOf(groups);
     const reference = new ReferenceLogprobs((missing) => this.logprobs(REFERENCE, missing));
-    // What is replayed is old on purpose.
+    // Replayed episodes are old on purpose.
     const mayTrain: MayTrain = (turn) =>
       replayed.has(turn) ? turn.tokenIds.map(() => true) : isWithin(turn, bound);
     const { advantages, returns, values, metrics, carried } = await this.estimate(
@@ -257,7 +257,7 @@ export class BatchTrainer {
     return penalizeDrift(advantages, await reference.of(trained), klPenaltyCoef, mayTrain);
   }
 
-  /** Begins to measure how far the policy moves on the tokens of these turns. */
+  /** Starts to measure how far the policy moves on the tokens of these turns. */
   private async movement(turns: readonly TrainedTurn[]): Promise<() => Promise<Record<string, number>>> {
     const sequences = turns.map(({ sequence }) => sequence);
     const before = await this.logprobs(POLICY, sequences);
@@ -267,7 +267,10 @@ export class BatchTrainer {
     };
   }
 
-  /** Recomputes log-probabilities where a correction compares them with those of the sampler: of whole episodes, as they were sampled. */
+  /**
+   * Recomputes log-probabilities if a correction compares them with the sampler's: of whole episodes, as they were
+   * sampled.
+   */
   private async corrected(
     turns: readonly TrainedTurn[],
     sequences: ReadonlyMap<Turn, TurnSequence>,
@@ -331,13 +334,13 @@ function turnsOf({ trajectories }: Group): Turn[] {
   return trajectories.flatMap(({ turns }) => turns);
 }
 
-/** Parts of a batch, each with its share of the groups that are kept from earlier ones. */
+/** Parts of a batch, each with its share of the groups that are kept from earlier batches. */
 function substepsOf(fresh: readonly Group[], kept: readonly Group[], count: number): Group[][] {
   const shares = split(kept, Math.min(count, fresh.length));
   return split(fresh, count).map((part, index) => [...part, ...(shares[index] ?? [])]);
 }
 
-/** The episodes of these rollout ids, in their order. */
+/** The episodes with these rollout ids, in their order. */
 function keptOf(groups: readonly Group[], rolloutIds: readonly string[] = []): Trajectory[] {
   const all = new Map(
     groups.flatMap(({ trajectories }) => trajectories).map((each) => [each.request.rolloutId, each]),

@@ -64,7 +64,7 @@ function algorithmWith(changes: Partial<AlgorithmOptions> = {}): Algorithm {
   return makeAlgorithm(options, components, 0);
 }
 
-/** The same episodes are trained again and again. */
+/** The same episodes are trained on repeatedly. */
 const ANY_AGE = { maxStepsOffPolicy: 100 };
 
 function trainerWith(changes: Partial<AlgorithmOptions> = {}): BatchTrainer {
@@ -84,7 +84,10 @@ async function play(prompt: number[], seed: number): Promise<Turn> {
   return turnOf(0, { promptTokenIds: prompt, promptImages: [], imageTokens: 0, tokenIds: tokens, logprobs });
 }
 
-/** Two tasks, told by their prompts: one always succeeds, the other never does. All rewards of a group are the same. */
+/**
+ * Two tasks, distinguished by their prompts: one always succeeds, the other never does. All rewards of a group are
+ * equal.
+ */
 async function groups(): Promise<Group[]> {
   const episodes = (prompt: number[], reward: number, seed: number) =>
     Promise.all(
@@ -108,7 +111,7 @@ it('learns what states are worth, which leaves ever less to the advantages', asy
   expect(first['critic/tokens']).toBe(batch.flatMap(tokensOf).length);
   expect(last['critic/explained_variance']).toBeGreaterThan(0.8);
   expect(last['critic/loss']).toBeLessThan(first['critic/loss'] / 4);
-  // On-policy with a ratio of 1 the loss of the first step is minus the mean advantage, which is the mean return.
+  // On-policy with a ratio of 1, the loss of the first step is minus the mean advantage, which is the mean return.
   expect(first['optim/loss']).toBeCloseTo(-first['critic/return_mean'], 4);
 });
 
@@ -137,7 +140,7 @@ it('takes its part of the time of a step, as do the passes that only look', asyn
   expect(metrics['time/train']).toBeGreaterThanOrEqual(passes.seconds);
 });
 
-/** Adds up how long passes and optimizer steps take, of all models and one after the other, from now on. */
+/** From now on, measures the total time of passes and optimizer steps of all models. */
 function timePasses(): { seconds: number } {
   const spent = { seconds: 0 };
   for (const name of ['forward', 'forwardBackward', 'optimStep'] as const) {

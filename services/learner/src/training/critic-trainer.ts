@@ -6,15 +6,15 @@ import type { PerTurn } from './experience';
 import { engineMetrics } from './step-metrics';
 import { atSampledTokens, toScore, toTrain, type TrainedTurn, type TurnSequence } from './turn-data';
 
-/** How a critic is trained beside the policy. */
+/** Options of a critic that is trained beside the policy. */
 export interface CriticOptions {
   lora: LoraOptions;
   loss: ComponentChoice;
   optimizer: ComponentChoice;
   learningRate: number;
-  /** Gradients are scaled down to this norm; 0 = never. */
+  /** Maximum gradient norm (clipping); 0 = no clipping. */
   maxGradNorm: number;
-  /** In so many steps at the beginning of a run the critic alone is trained. */
+  /** Number of steps at the start of a run in which only the critic is trained. */
   warmupSteps: number;
 }
 
@@ -22,7 +22,7 @@ export interface CriticAlgorithm extends CriticOptions {
   lossComponent: PolicyLossComponent;
 }
 
-/** The critic of a run: what it says of states, and its optimizer steps, as many as the policy takes. */
+/** The critic of a run: its values of states, and its optimizer steps, as many as the policy's. */
 export class CriticTrainer {
   constructor(
     private readonly engine: Engine,
@@ -55,8 +55,9 @@ export class CriticTrainer {
 }
 
 /**
- * What a critic said of a batch beside what came out. Its explained variance is 1 − Var(R − V) / Var(R): 1 where values are the returns,
- * 0 where they are no better than one number for all, less where they are worse; absent where all returns are the same.
+ * Compares a critic's values of a batch with the returns. The explained variance is 1 − Var(R − V) / Var(R): 1 if
+ * values equal the returns,
+ * 0 if they are no better than a constant, negative if they are worse; absent if all returns are equal.
  */
 export function valueMetrics(values: PerTurn, returns: PerTurn): Record<string, number> {
   const turns = [...returns.keys()];

@@ -3,7 +3,7 @@ import type { CurriculumChoice, GroupResult, Trajectory } from '@ui-rl/contracts
 import type { Group } from '../episodes/groups';
 import { nameOf } from '../episodes/task-health';
 
-/** How groups ended, for a curriculum; those without a valid episode say nothing. */
+/** Results of groups for a curriculum; groups without a valid episode are excluded. */
 export function groupResults(groups: readonly Group[]): GroupResult[] {
   return groups
     .filter(({ trajectories }) => trajectories.length > 0)
@@ -19,7 +19,7 @@ function scoreOf({ success, reward }: Trajectory): number {
   return success === null ? Math.min(1, Math.max(0, reward)) : Number(success);
 }
 
-/** How the tasks of a curriculum stood when the newest group was asked for; nothing without one. */
+/** The state of a curriculum's tasks when the latest group was requested; empty without a curriculum. */
 export function curriculumMetrics(groups: readonly Group[]): Record<string, number> {
   const choices = groups
     .toSorted((a, b) => a.index - b.index)

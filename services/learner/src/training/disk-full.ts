@@ -1,7 +1,7 @@
 import { describeError, RETRIES, retry, type RetryPolicy } from '@ui-rl/retry';
 import type { RunWarnings } from '../warnings';
 
-/** Writes again and again while the disk is full, and says what the run waits for. Other failures are those of the caller. */
+/** Retries writes while the disk is full, and reports what the run waits for. Rethrows other failures. */
 export function whileDiskIsFull<T>(
   warnings: Pick<RunWarnings, 'send'>,
   dir: string,
@@ -18,7 +18,7 @@ export function whileDiskIsFull<T>(
   });
 }
 
-/** Also where another thread failed, of whose error the text is left. */
+/** Also detects a failure in another thread, of whose error only the text remains. */
 function isDiskFull(error: unknown): boolean {
   return /\b(ENOSPC|EDQUOT)\b/.test(describeError(error));
 }

@@ -11,7 +11,10 @@ import type { Progress } from './progress';
 import { filesOfCarried, readCarried, type Carried } from './stored/kept-episodes';
 import type { StepReports } from './step-reports';
 
-/** Newest checkpoints that are kept, whatever their step: a running evaluation may use one, and the collapse guard those of a batch. */
+/**
+ * Number of newest checkpoints that are always kept: a running evaluation may use one, and the collapse guard those
+ * of a batch.
+ */
 const KEPT_NEWEST = 3;
 
 export interface DurableStepsParts {
@@ -23,21 +26,21 @@ export interface DurableStepsParts {
   demand: GroupDemand;
   reports: StepReports;
   warnings: RunWarnings;
-  /** Steps that the policy of a batch may be behind. */
+  /** Maximum number of steps between the policy of a batch and the current one. */
   maxStepsOffPolicy: number;
 }
 
 /**
- * Makes steps durable, in the order in which each happens once: saved and uploaded, then served, then reported. A learner that another
- * one has taken over from gets no further than to a saved step that nobody is told of.
+ * Makes steps durable in a fixed order, each action exactly once: saved and uploaded, then served, then reported. A
+ * superseded learner gets no further than a saved step that is not announced.
  */
 export class DurableSteps {
-  /** When the last step was durable. */
+  /** When the last step became durable. */
   private lastStepEnded = performance.now();
 
   constructor(private readonly parts: DurableStepsParts) {}
 
-  /** Saves weights, optimizer and progress under the present step, for this machine and others. */
+  /** Saves weights, optimizer and progress under the current step, for this machine and others. */
   async save(): Promise<{ uploadMs: number }> {
     const { models, checkpoints, progress, warnings, lease } = this.parts;
     const { dir: folder } = checkpoints.folder;
@@ -55,11 +58,11 @@ export class DurableSteps {
   }
 
   /**
-   * Saves and serves what a step has reached, and asks for what the next one needs.
-   * @param digest of the weights now
-   * @param metrics get the times of all this
-   * @param groups how the groups of the step ended
-   * @returns ms it took
+   * Saves and serves the result of a step, and requests the groups of the next one.
+   * @param digest of the current weights
+   * @param metrics receive the times of all this
+   * @param groups results of the step's groups
+   * @returns duration in ms
    */
   async commit(
     digest: string,
@@ -88,15 +91,18 @@ export class DurableSteps {
     return ended - began;
   }
 
-  /** As after the last step: a batch's first optimizer steps may have been taken since. Rejects where the engine itself is broken. */
+  /**
+   * Restores the state after the last step: a batch's first optimizer steps may have been taken since. Rejects if the
+   * engine itself has failed.
+   */
   async restore({ optimizer = !this.parts.progress.renewsOptimizer } = {}): Promise<void> {
     const { models, checkpoints, progress } = this.parts;
     await models.restore(checkpoints.folder.pathOf(progress.step), { optimizer });
   }
 
   /**
-   * Takes the weights of an earlier step, with the optimizer's state of then.
-   * @returns their digest, and what was carried then; undefined where the checkpoint is gone
+   * Restores the weights of an earlier step, with the optimizer state of that time.
+   * @returns their digest, and the estimator's state of that time; undefined if the checkpoint is gone
    */
   async goBackTo(step: number): Promise<{ digest: string; carried: Carried } | undefined> {
     const { models, checkpoints, progress } = this.parts;
@@ -106,7 +112,7 @@ export class DurableSteps {
     return { digest, carried: await readCarried(dir) };
   }
 
-  /** The step is durable: reports it, lets what it was trained on go, and deletes checkpoints that are not kept. */
+  /** Reports a durable step, releases its training data, and deletes checkpoints that are not kept. */
   async report(settle: () => void = () => undefined): Promise<void> {
     const { reports, checkpoints, models, lease, progress, maxStepsOffPolicy } = this.parts;
     await lease.ensure();

@@ -2,10 +2,10 @@ import type { Trajectory, Turn } from '@ui-rl/contracts';
 import type { AdvantageEstimate, EpisodeExperience, EpisodeGroup, TurnExperience } from '@ui-rl/plugin-kit';
 import type { Group } from '../episodes/groups';
 
-/** What an estimator declared, for one turn. */
+/** The estimator's declared inputs for one turn. */
 export type InputsOf = (turn: Turn) => TurnExperience['inputs'];
 
-/** A group as estimators see it. It must have an episode. */
+/** A group in the estimators' form. It must have an episode. */
 export function experienceOf(group: Group, inputsOf: InputsOf = () => ({})): EpisodeGroup {
   const { trajectories, isReplayed } = group;
   return {
@@ -34,11 +34,12 @@ function episodeExperience(trajectory: Trajectory, inputsOf: InputsOf): EpisodeE
   };
 }
 
-/** What an estimator says of each turn; absent for turns of episodes that are not trained on. */
+/** An estimator's results by turn; turns of episodes that are not trained on are missing. */
 export type PerTurn = ReadonlyMap<Turn, Float32Array>;
 
 /**
- * Numbers by turn. Throws an error that names the estimator and the episode where there is not one number for each sampled token.
+ * Numbers by turn. Throws an error that names the estimator and the episode if there is not exactly one number for
+ * each sampled token.
  * @param numbers [group][episode][turn] as in `AdvantageEstimate.advantages`
  */
 export function byTurn(

@@ -13,18 +13,21 @@ export interface GroupDemandParts {
   weights: PolicyWeights;
 }
 
-/** Publishes which policy samples and how many groups are requested: what bounds how old the policy of a trained group is. */
+/**
+ * Publishes the current sampling policy and the number of requested groups, which bounds the age of the policy of a
+ * trained group.
+ */
 export class GroupDemand {
   private requested = 0;
 
   constructor(private readonly parts: GroupDemandParts) {}
 
-  /** Groups requested since the run began. */
+  /** Number of groups requested since the start of the run. */
   get groupsRequested(): number {
     return this.requested;
   }
 
-  /** Publishes the policy that samples now, and asks for the groups of the next batches. @throws LeaseLost */
+  /** Publishes the current sampling policy, and requests the groups of the next batches. @throws LeaseLost */
   async announce(): Promise<void> {
     const { bus, runId } = this.parts;
     const before = await bus.runs.policy(runId);
@@ -32,7 +35,7 @@ export class GroupDemand {
     await this.publish();
   }
 
-  /** Asks for other groups in place of those that carry no learning signal. */
+  /** Requests other groups in place of those without learning signal. */
   async requestReplacements(count: number): Promise<void> {
     const needed = this.needed(count);
     if (needed <= this.requested) return;

@@ -24,7 +24,7 @@ it('takes the drift of a token off its advantage, as far as it exceeds the mean 
   [first, second, unscored].forEach((turn, index) =>
     expect([...penalized.get(turn)!]).toEqual(expected[index].map(Math.fround)),
   );
-  // The second turn is too old to be trained: the mean is that of 1 and -0.5.
+  // The second turn is too old to be trained on: the mean is that of 1 and -0.5.
   const within = penalizeDrift(advantages, reference, 0.2, (turn) => all(turn).map(() => turn === first));
   expect(within.metrics).toEqual({ kl_policy_base: 0.25 });
   expect([...within.advantages.get(first)!]).toEqual([1 - 0.15, 1 + 0.15].map(Math.fround));

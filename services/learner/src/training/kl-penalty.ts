@@ -4,15 +4,15 @@ import type { PerTurn } from './experience';
 
 export interface PenalizedAdvantages {
   advantages: PerTurn;
-  /** `kl_policy_base`: mean of log p(sampler) − log p(base model) over the tokens that are trained. */
+  /** `kl_policy_base`: mean of log p(sampler) − log p(base model) over the trained tokens. */
   metrics: Record<string, number>;
 }
 
 /**
- * Advantages less what their tokens have drifted from the base model: A + coef · (mean(d) − d) with d = log π_sample − log π_base, the mean
- * over the tokens that are trained, so that the penalty adds up to 0 there (Tinker's `incorporate_kl_penalty`).
- * @param reference log-probabilities [T] of each turn that has an advantage, under the base model
- * @param mayTrain [T] which tokens of a turn are trained, the others being too old
+ * Penalizes drift from the base model: A + coef · (mean(d) − d) with d = log π_sample − log π_base, the mean
+ * over the trained tokens, so that the penalty sums to 0 there (Tinker's `incorporate_kl_penalty`).
+ * @param reference log-probabilities [T] of each turn with an advantage, under the base model
+ * @param mayTrain [T] which tokens of a turn are trained on; the others are too old
  */
 export function penalizeDrift(
   advantages: PerTurn,

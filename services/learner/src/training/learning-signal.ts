@@ -1,7 +1,10 @@
 import { differ } from '@ui-rl/algorithms';
 import type { AdvantageEstimator, EpisodeGroup } from '@ui-rl/plugin-kit';
 
-/** Whether training on a group would change anything, as the estimator says; by default, whether its rewards differ. */
+/**
+ * Whether training on a group would change the policy, according to the estimator; by default, whether its rewards
+ * differ.
+ */
 export function hasLearningSignal(estimator: AdvantageEstimator, group: EpisodeGroup): boolean {
   return estimator.hasLearningSignal?.(group) ?? differ(group.episodes.map(({ reward }) => reward));
 }

@@ -5,7 +5,7 @@ import { mergeContinuations, type MergedData } from './merge-continuations';
 
 const modelDir = join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a/model');
 
-/** A turn: it read the prompt and said the answer, whose tokens have these advantages. */
+/** A turn with its prompt and answer, whose tokens have these advantages. */
 function turn(prompt: number[], answer: number[], advantage: number, changes: Partial<Datum> = {}): Datum {
   const tokens = [...prompt, ...answer.slice(0, -1)];
   const at = (value: (index: number) => number) =>
@@ -47,7 +47,7 @@ it('merges turns that continue one another token by token, and leaves the others
       ['a', 'a', 'a'],
       [0, 0, 0],
     ],
-    // Tokenized otherwise, cut, of another episode, sampled at another temperature.
+    // Tokenized differently, cut, of another episode, sampled at another temperature.
     [
       [first, turn([5, 6, 7, 8, 10], [1], 1)],
       ['a', 'a'],
@@ -68,19 +68,19 @@ it('merges turns that continue one another token by token, and leaves the others
       ['a', 'a'],
       [0, 1],
     ],
-    // The same prompt again: the longer answer begins with the one that was cut, and was not read from it.
+    // The same prompt again: the longer answer begins with the one that was cut, but was not sampled after it.
     [
       [first, turn([5, 6, 7], [8, 9, 10, 11], 1)],
       ['a', 'a'],
       [0, 1],
     ],
-    // The next prompt has but a part of the answer.
+    // The next prompt contains only a part of the answer.
     [
       [second, turn([5, 6, 7, 8, 9, 10, 11, 12], [13, 14, 15], 1)],
       ['a', 'a'],
       [0, 1],
     ],
-    // Two conversations of one episode, in turns.
+    // Two interleaved conversations of one episode.
     [
       [first, turn([1, 2], [3], 1), second, turn([1, 2, 3, 4], [5], 1)],
       ['a', 'a', 'a', 'a'],

@@ -1,20 +1,23 @@
 import type { Datum, LossInput, ModelInputChunk } from '@ui-rl/plugin-kit';
 import type { TurnSequence } from './turn-data';
 
-/** Sequences to train, of which one may hold several turns. */
+/** Sequences to train on, each of which may contain several turns. */
 export interface MergedData {
   data: Datum[];
-  /** Of each datum that was given: the one that holds it. Its positions are the first ones there. */
+  /** For each given datum, the index of the one that contains it, starting at its first position. */
   owners: number[];
 }
 
 /**
- * Makes one sequence of turns that continue one another exactly: where the next prompt begins with all that an earlier turn read and sampled,
- * token by token and image by image. A causal model computes the same for each token then, once instead of once per turn. Others stay
- * sequences of their own, as where an answer begins with what was sampled before from the same prompt. The loss does not change: weights and
- * inputs of a turn stand at the positions they had.
+ * Merges turns that continue one another exactly into one sequence: if the next prompt begins with everything that an
+ * earlier turn read and sampled,
+ * token by token and image by image. A causal model then computes the same for each token, once instead of once per
+ * turn. Others stay
+ * separate sequences, for example if an answer begins with one that was sampled earlier from the same prompt. The
+ * loss does not change: weights and
+ * inputs of a turn keep their positions.
  *
- * @param turns of each datum: its episode, as turns of different ones stay apart, and where its prompt ends
+ * @param turns of each datum: its episode, because turns of different ones stay separate, and the end of its prompt
  */
 export function mergeContinuations(
   data: readonly Datum[],
@@ -37,7 +40,7 @@ export function mergeContinuations(
   return { data: merged.map(({ datum }) => datum), owners };
 }
 
-/** A number for each position: of a token, or of a place of an image. */
+/** A value for each position: of a token, or of an image placeholder. */
 type Content = (number | string)[];
 
 function contentOf(chunks: readonly ModelInputChunk[]): Content {
@@ -53,7 +56,7 @@ function contentOf(chunks: readonly ModelInputChunk[]): Content {
   return content;
 }
 
-/** Whether `next` begins with what `before` read and sampled, its last token included. */
+/** Whether `next` begins with everything that `before` read and sampled, including its last token. */
 function continues(before: Datum, read: Content, next: Datum, content: Content): boolean {
   const { length } = read;
   return (
@@ -67,7 +70,7 @@ function continues(before: Datum, read: Content, next: Datum, content: Content):
   );
 }
 
-/** The longer of two, with what is known of the positions of both. */
+/** The longer of two, with the data of both positions. */
 function added(before: Datum, next: Datum): Datum {
   const inputs = Object.entries(next.lossInputs ?? {}).map(([name, values]): [string, ArrayLike<number>] => [
     name,
@@ -81,7 +84,7 @@ function added(before: Datum, next: Datum): Datum {
   };
 }
 
-/** What distributions were cut to, where they were: [L], and nothing at positions of other turns. */
+/** Kept tokens of cut distributions: [L], empty at positions of other turns. */
 function keptOf(before: Datum, next: Datum): Pick<Datum, 'keptTokens'> {
   if (before.keptTokens === undefined && next.keptTokens === undefined) return {};
   const none: number[] = [];

@@ -4,11 +4,13 @@ import type { LogprobsByTurn } from './reference-logprobs';
 import type { TrainedTurn, TurnSequence } from './turn-data';
 
 /**
- * Multiplies the weights of tokens with the factors of a correction, and has ratios compare with the policy before the step from now on. A
- * ratio that is of an episode is of all tokens that were sampled in it, also where some of them are not trained: without an advantage, or too old.
- * @param turns what is trained of a batch
- * @param played all turns with tokens of the episodes these are of; those of an episode in order
- * @param proximal log-probabilities under the policy before the step, of all that was played
+ * Multiplies the weights of tokens with the factors of a correction, and makes ratios refer to the policy before the
+ * step. The
+ * ratio of an episode covers all tokens that were sampled in it, including those that are not trained on: without an
+ * advantage, or too old.
+ * @param turns trained turns of a batch
+ * @param played all turns with tokens of their episodes; those of an episode in order
+ * @param proximal log-probabilities of all played turns under the policy before the step
  */
 export function correct(
   turns: readonly TrainedTurn[],
@@ -32,7 +34,7 @@ export function correct(
   return { 'optim/correction_weight_mean': sum / tokens, 'optim/correction_masked': masked / tokens };
 }
 
-/** What is left to be trained where a correction has masked whole turns; a pair needs both of its sides, and all of them. */
+/** The remaining turns after a correction has masked whole ones; a pair needs both of its sides completely. */
 export function withWeight(turns: readonly TrainedTurn[]): TrainedTurn[] {
   const partial = new Set(turns.filter(({ weights }) => weights.includes(0)).map(({ pair }) => pair?.id));
   const left = turns.filter(

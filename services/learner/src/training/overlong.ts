@@ -3,17 +3,18 @@ import { mean } from '@ui-rl/algorithms';
 import { hasLearningSignal } from './learning-signal';
 
 export interface OverlongOptions {
-  /** Tokens an answer may have. */
+  /** Maximum number of tokens in an answer. */
   maxTokens: number;
-  /** The last so many of them cost reward. */
+  /** Number of last tokens that are penalized. */
   buffer: number;
-  /** What an answer that uses all of them loses. */
+  /** Penalty of an answer that uses all of them. */
   penalty: number;
 }
 
 /**
- * An estimator that is shown rewards less a soft penalty on long answers, turn by turn: 0 up to maxTokens − buffer, from there in a line to
- * `penalty` at maxTokens (DAPO, arXiv:2503.14476, eq. 13). Rewards that are reported stay as they were earned.
+ * An estimator that receives rewards with a soft penalty on long answers, turn by turn: 0 up to maxTokens − buffer,
+ * then linear up to
+ * `penalty` at maxTokens (DAPO, arXiv:2503.14476, eq. 13). Reported rewards are unchanged.
  */
 export function withOverlongPenalty(
   estimator: AdvantageEstimator,
@@ -34,7 +35,7 @@ export function withOverlongPenalty(
   };
 }
 
-/** What an answer of so many tokens loses. */
+/** The penalty of an answer with this many tokens. */
 export function overlongPenalty(tokens: number, { maxTokens, buffer, penalty }: OverlongOptions): number {
   const over = tokens - (maxTokens - buffer);
   return penalty * Math.min(1, Math.max(0, over / buffer));

@@ -5,8 +5,8 @@ import type { Group } from '../episodes/groups';
 import type { PerTurn } from './experience';
 
 /**
- * The pairs of a group: the episode of the highest mean advantage with that of the lowest, then the next ones, while they differ.
- * Turns of the other episodes are in no pair.
+ * The pairs of a group: the episode with the highest mean advantage and the one with the lowest, then the next ones,
+ * while they differ. Turns of the other episodes are in no pair.
  */
 export function pairsOf(group: Group, advantages: PerTurn): Map<Turn, NonNullable<Datum['pair']>> {
   const episodes = group.trajectories
@@ -21,7 +21,10 @@ export function pairsOf(group: Group, advantages: PerTurn): Map<Turn, NonNullabl
   return pairs;
 }
 
-/** The item of the highest score with that of the lowest, then the next ones, while they differ: the better one first. */
+/**
+ * The item with the highest score and the one with the lowest, then the next ones, while they differ: the better one
+ * first.
+ */
 export function rankedPairs<T>(items: readonly T[], scoreOf: (item: T) => number): [T, T][] {
   const ranked = items.toSorted((a, b) => scoreOf(b) - scoreOf(a));
   const pairs = Array.from({ length: Math.floor(ranked.length / 2) }, (_, place): [T, T] => [
@@ -31,7 +34,7 @@ export function rankedPairs<T>(items: readonly T[], scoreOf: (item: T) => number
   return pairs.filter(([better, worse]) => scoreOf(better) > scoreOf(worse));
 }
 
-/** NaN where the episode is not trained on, or has no token. */
+/** NaN if the episode is not trained on, or has no tokens. */
 function meanAdvantage(turns: readonly Turn[], advantages: PerTurn): number {
   const numbers = turns.flatMap((turn) => Array.from(advantages.get(turn) ?? []));
   return numbers.length === 0 ? Number.NaN : mean(numbers);

@@ -4,7 +4,10 @@ export interface MovedLogprobs {
   after: ArrayLike<number>;
 }
 
-/** How far a step moved the policy, on the tokens of its batch: mean of log p(before) − log p(after), and half its mean square. */
+/**
+ * How far a step moved the policy, on the tokens of its batch: mean of log p(before) − log p(after), and half its
+ * mean square.
+ */
 export function postKl(moved: Iterable<MovedLogprobs>): Record<string, number> {
   let [tokens, difference, squares] = [0, 0, 0];
   for (const { before, after } of moved) {

@@ -5,33 +5,33 @@ import { firstState, type GuardState } from './guard/guard-state';
 import { spansOf } from './staleness';
 import { NOTHING_CARRIED, type Carried } from './stored/kept-episodes';
 
-/** Digests of so many steps are kept; older policies cannot be sampling any more. */
+/** Number of digests that are kept; older policies cannot be sampling any more. */
 const KEPT_DIGESTS = 1000;
 
-/** How far a run has come: what has to survive the end of the process. */
+/** Progress of a run: the state that survives the process. */
 export class Progress {
   step = 0;
-  /** Steps of the warm start, which come before those of reinforcement learning. */
+  /** Steps of the warm start, which precede those of reinforcement learning. */
   warmStartSteps = 0;
   replacedGroups = 0;
   /** Of settled groups. */
   readonly counts = { trajectories: 0, invalid: 0, trainedEpisodes: 0, trainedTokens: 0 };
   settled = new IndexSet();
-  /** Of the settled groups those that failed since the newest checkpoint, which does not have them. */
+  /** Settled groups that failed since the newest checkpoint, which does not include them. */
   failed = new IndexSet();
-  /** Tasks that are not trained any more, since they keep failing. The policy state has them. */
+  /** Tasks that are no longer trained on, because they keep failing. Stored in the policy state. */
   readonly takenOut = new Set<string>();
   lastStep: LearnerState['lastStep'] = null;
-  /** What the advantage estimator carries from batch to batch. */
+  /** The advantage estimator's state between batches. */
   carried: Carried = NOTHING_CARRIED;
-  /** What the collapse guard remembers. */
+  /** State of the collapse guard. */
   guard: GuardState = firstState();
   private digests: Record<string, string> = {};
 
   constructor(
     private readonly runId: string,
     private readonly model: BaseModel,
-    /** Where the run began; undefined where nobody noted that. */
+    /** Device of the run's first start; undefined if it was not recorded. */
     private readonly device?: string,
   ) {}
 
@@ -53,18 +53,18 @@ export class Progress {
     return this.step < this.warmStartSteps;
   }
 
-  /** Where the step stands in the warm start; undefined beyond it, and where there is none. */
+  /** The step's position in the warm start; undefined beyond it, and without one. */
   get warmStart(): CheckpointEvent['warmStart'] {
     if (this.isWarmingUp) return 'running';
     return this.renewsOptimizer ? 'done' : undefined;
   }
 
-  /** Steps of reinforcement learning so far. */
+  /** Number of reinforcement learning steps so far. */
   get batches(): number {
     return Math.max(0, this.step - this.warmStartSteps);
   }
 
-  /** Whether the warm start is over and the next step begins with an optimizer of its own. */
+  /** Whether the warm start is over and the next step starts with a new optimizer. */
   get renewsOptimizer(): boolean {
     return this.renewsOptimizerAfter(this.step);
   }
@@ -74,7 +74,7 @@ export class Progress {
     return this.warmStartSteps > 0 && step === this.warmStartSteps;
   }
 
-  /** Settles a group that is not trained, with so many episodes; another one is requested in its place. */
+  /** Settles a group that is not trained on, with its episode counts; another one is requested in its place. */
   fail(index: number, trajectories = 0, invalid = 0): void {
     if (this.settled.has(index)) return;
     this.settled.add(index);
@@ -84,7 +84,7 @@ export class Progress {
     this.counts.invalid += invalid;
   }
 
-  /** Notes which weights sample at a step. */
+  /** Records the weights that sample at a step. */
   produced(step: number, digest: string): void {
     this.digests[step] = digest;
     for (const old of Object.keys(this.digests)) {
@@ -92,7 +92,7 @@ export class Progress {
     }
   }
 
-  /** Who sampled tokens of the trajectory and was never a policy of this run; undefined where there is none. */
+  /** The first sampler of the trajectory's tokens that was never a policy of this run; undefined if there is none. */
   unknownPolicy(trajectory: Trajectory): PolicySpan | undefined {
     return trajectory.turns.flatMap(spansOf).find(({ version, digest }) => this.digests[version] !== digest);
   }

@@ -11,7 +11,7 @@ import {
   versionsOf,
 } from './staleness';
 
-/** A turn whose tokens were sampled by these policies, so many each. */
+/** A turn with this many tokens by each of these policies. */
 function turnBy(...spans: [version: number, tokens: number][]): Turn {
   const policySpans = spans.map(([version, tokens]): PolicySpan => ({
     version,

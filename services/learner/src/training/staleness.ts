@@ -2,15 +2,15 @@ import { mean } from '@ui-rl/algorithms';
 import type { PolicySpan, Trajectory, Turn } from '@ui-rl/contracts';
 import type { Group } from '../episodes/groups';
 
-/** What a step may train. */
+/** The age limit of a step's training data. */
 export interface StalenessBound {
-  /** Policy version that is trained. */
+  /** Current policy version. */
   step: number;
-  /** Steps that the policy of a trained token may be behind it. */
+  /** Maximum number of steps between the policy of a trained token and the current one. */
   maxStepsOffPolicy: number;
 }
 
-/** Who sampled the tokens of a turn, in their order. */
+/** Which policies sampled the tokens of a turn, in order. */
 export function spansOf({
   policySpans,
   policyVersion,
@@ -20,7 +20,7 @@ export function spansOf({
   return policySpans ?? [{ version: policyVersion, digest: adapterDigest, tokens: tokenIds.length }];
 }
 
-/** What is wrong with the spans of a turn; undefined where nothing is. */
+/** Describes the fault in a turn's spans; undefined if there is none. */
 export function spanDefect(turn: Turn): string | undefined {
   const { tokenIds, policyVersion, adapterDigest, policySpans } = turn;
   if (policySpans === undefined) return undefined;
@@ -43,18 +43,18 @@ export function versionsOf(turn: Turn): number[] {
   return spansOf(turn).flatMap(({ version, tokens }) => new Array<number>(tokens).fill(version));
 }
 
-/** [T] whether each token of a turn may be trained. */
+/** [T] whether each token of a turn may be trained on. */
 export function isWithin(turn: Turn, { step, maxStepsOffPolicy }: StalenessBound): boolean[] {
   return versionsOf(turn).map((version) => step - version <= maxStepsOffPolicy);
 }
 
-/** The oldest policy that sampled a token of the group; as new as can be where it has none. */
+/** The oldest policy that sampled a token of the group; `Number.MAX_SAFE_INTEGER` if it has no tokens. */
 export function oldestVersion(group: Group): number {
   const versions = turnsOf(group.trajectories).map((turn) => spansOf(turn)[0].version);
   return versions.reduce((oldest, version) => Math.min(oldest, version), Number.MAX_SAFE_INTEGER);
 }
 
-/** Whether a group has tokens, and none of them may be trained any more. */
+/** Whether a group has tokens, none of which may be trained on any more. */
 export function isTooOld(group: Group, { step, maxStepsOffPolicy }: StalenessBound): boolean {
   const turns = turnsOf(group.trajectories);
   return turns.length > 0 && turns.every((turn) => step - spansOf(turn).at(-1)!.version > maxStepsOffPolicy);
@@ -64,7 +64,7 @@ export function tokensOf(group: Group): number {
   return turnsOf(group.trajectories).reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
 }
 
-/** @throws Error where a token of the turn would be trained that is beyond the bound */
+/** @throws Error if a token of the turn beyond the limit would be trained on */
 export function assertWithin(turn: Turn, weights: Float32Array, bound: StalenessBound): void {
   const within = isWithin(turn, bound);
   const beyond = weights.findIndex((weight, token) => weight !== 0 && !within[token]);
@@ -75,7 +75,7 @@ export function assertWithin(turn: Turn, weights: Float32Array, bound: Staleness
   );
 }
 
-/** How old the tokens of a batch are. Those beyond the bound are not trained. */
+/** Ages of a batch's tokens. Those beyond the limit are not trained on. */
 export function stalenessMetrics(groups: readonly Group[], bound: StalenessBound): Record<string, number> {
   const versions = groups.flatMap((group) => turnsOf(group.trajectories)).flatMap(versionsOf);
   if (versions.length === 0) return {};
@@ -94,7 +94,7 @@ export function stalenessMetrics(groups: readonly Group[], bound: StalenessBound
   };
 }
 
-/** Shares of trained tokens by how many steps their policy was behind. */
+/** Shares of trained tokens by the age of their policy in steps. */
 function histogram(ages: readonly number[]): Record<string, number> {
   const counts = new Map<number, number>();
   for (const age of ages) counts.set(age, (counts.get(age) ?? 0) + 1);

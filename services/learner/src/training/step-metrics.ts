@@ -2,7 +2,7 @@ import { differ, divergenceMetrics, mean, type LogprobPair } from '@ui-rl/algori
 import { addSums, verdictMetrics, verdictSums, type IdleTimes, type Trajectory } from '@ui-rl/contracts';
 import type { Group } from '../episodes/groups';
 
-/** What the episodes of a batch say, by the names of Tinker's logs. */
+/** Metrics of a batch's episodes, with the names of Tinker's logs. */
 export function environmentMetrics(groups: readonly Group[]): Record<string, number> {
   const episodes = groups.flatMap((group) => group.trajectories);
   const turns = episodes.flatMap((episode) => episode.turns);
@@ -34,7 +34,9 @@ function rewardParts(episodes: readonly Trajectory[]): Record<string, number> {
   );
 }
 
-/** Shares of groups whose episodes differ in reward, and of those that all earned the most or the least of the batch. */
+/**
+ * Shares of groups with different rewards, and of those with only the highest or only the lowest reward of the batch.
+ */
 function groupFractions(groups: readonly Group[]): Record<string, number> {
   const rewards = groups.map((group) => group.rewards);
   const all = rewards.flat();
@@ -51,7 +53,7 @@ function groupFractions(groups: readonly Group[]): Record<string, number> {
   };
 }
 
-/** Shares of time in which places of actors and sessions of environments had nothing to do. */
+/** Idle shares of actor slots and of environment sessions. */
 function idleRatios(times: readonly IdleTimes[]): Record<string, number> {
   const idle = total(times, ({ actorMs }) => actorMs);
   const places = idle + total(times, ({ playedMs }) => playedMs);
@@ -68,10 +70,12 @@ function total<T>(items: readonly T[], of: (item: T) => number): number {
   return items.reduce((sum, item) => sum + of(item), 0);
 }
 
-/** Metrics of an engine that bear another name in a run's records. */
+/** Engine metrics with another name in a run's records. */
 const PUBLISHED: Readonly<Record<string, string>> = { passes: 'micro_batches' };
 
-/** What an engine says of an optimizer step, under the names of Tinker's logs, and how far it was from the sampler. */
+/**
+ * The engine's metrics of an optimizer step, with the names of Tinker's logs, and the divergence from the sampler.
+ */
 export function optimizerMetrics(
   engine: Readonly<Record<string, number>>,
   compared: Iterable<LogprobPair>,
@@ -79,7 +83,7 @@ export function optimizerMetrics(
   return { ...engineMetrics(engine, 'optim'), ...divergenceMetrics(compared) };
 }
 
-/** What an engine says of an optimizer step, as `<prefix>/<name>`. */
+/** The engine's metrics of an optimizer step, as `<prefix>/<name>`. */
 export function engineMetrics(
   engine: Readonly<Record<string, number>>,
   prefix: string,
@@ -93,8 +97,8 @@ export function engineMetrics(
 }
 
 /**
- * Joins the metrics of a step's optimizer steps: sums of counts, means of the rest, extremes as such. Whether sampler and trainer
- * agree is what the first one says: from the second on, the weights are no longer those that sampled.
+ * Combines the metrics of a step's optimizer steps: sums of counts, extremes, and means of the rest. The agreement of
+ * sampler and trainer comes from the first one: afterwards the weights are no longer those that sampled.
  */
 export function joinSubsteps(steps: readonly Record<string, number>[]): Record<string, number> {
   const joined: Record<string, number> = {};

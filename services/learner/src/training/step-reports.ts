@@ -11,7 +11,7 @@ import type { Trackers } from '../tracking/trackers';
 import type { RunWarnings } from '../warnings';
 import type { Progress } from './progress';
 
-/** A run whose KL between sampler and trainer stays below is stable. */
+/** A run is stable if its KL between sampler and trainer stays below this. */
 const STABLE_KL = 0.01;
 
 export interface StepReportsParts {
@@ -23,11 +23,14 @@ export interface StepReportsParts {
   trackers: Trackers;
   warnings: RunWarnings;
   episodeLog: EpisodeLog;
-  /** Whether no step follows the present one. */
+  /** Whether the current step is the last one. */
   isLast: () => boolean;
 }
 
-/** Reports what a run has reached: to its trackers, and to other services. What is reported again after a restart is stored once. */
+/**
+ * Reports the progress of a run to its trackers, and to other services. Reports repeated after a restart are stored
+ * once.
+ */
 export class StepReports {
   private readonly logger = new Logger('training');
 
@@ -41,22 +44,22 @@ export class StepReports {
     await trackers.step({ step, at: savedAt, metrics: lastStep.metrics });
   }
 
-  /** Writes some groups of the last step for people. */
+  /** Writes some groups of the last step as readable pages. */
   logEpisodes(groups: readonly Group[]): void {
     this.parts.episodeLog.add(this.parts.progress.step, groups);
   }
 
-  /** Where the run goes on: what was written for people beyond `step` is dropped. */
+  /** Drops readable pages that were written after `step`, for a resumed run. */
   resume(step: number): Promise<void> {
     return this.parts.episodeLog.resume(step);
   }
 
-  /** Resolves when what is written for people is there. */
+  /** Resolves when the readable pages are complete. */
   close(): Promise<void> {
     return this.parts.episodeLog.close();
   }
 
-  /** Publishes the last step, and its checkpoint where it is kept. */
+  /** Publishes the last step, and its checkpoint if it is kept. */
   async publishLastStep(): Promise<void> {
     const { bus, runId, progress, checkpoints } = this.parts;
     const { step, lastStep } = progress;
@@ -85,7 +88,7 @@ export class StepReports {
     );
   }
 
-  /** Warns where sampler and trainer have drifted apart. */
+  /** Warns if sampler and trainer have drifted apart. */
   async warnOfDrift(): Promise<void> {
     const { progress, warnings } = this.parts;
     const { step, lastStep } = progress;

@@ -27,7 +27,7 @@ const WITH_BUFFER = 'rejection sampling with a buffer';
 
 const LORA = {
   mode: 'lora' as const,
-  // Seeds of dropout go on, too.
+  // Dropout seeds also have to resume.
   lora: { rank: 2, alpha: 4, targets: 'all-linear', dropout: 0.1, vision: false, rslora: false },
 };
 
@@ -43,12 +43,12 @@ const USUAL: AlgorithmOptions = {
   aggregation: 'token-mean',
   learningRate: 1e-2,
   maxGradNorm: 1,
-  // Ratios of the second are no longer 1.
+  // In the second one, ratios are no longer 1.
   substeps: 2,
   minibatches: 1,
 };
 
-/** What each algorithm is usually trained with; every component that takes part in training has a case. */
+/** Typical options of each algorithm; every component that takes part in training has a case. */
 const CASES: Readonly<Record<string, Partial<AlgorithmOptions>>> = {
   grpo: {},
   'dr. grpo': {
@@ -98,9 +98,9 @@ beforeAll(async () => {
 afterAll(() => rm(dir, { recursive: true }));
 
 interface Trained {
-  /** Of the weights after the step, of all models. */
+  /** Digests of the weights after the step, of all models. */
   digests: string[];
-  /** What was sampled for the next step before this one was trained: a step late, as stragglers are. */
+  /** Episodes for the next step, sampled before this one was trained: a step late, like stragglers. */
   late: Partial<Trajectory>[];
 }
 
@@ -111,7 +111,7 @@ class Machine {
     readonly dir: string,
   ) {}
 
-  /** The checkpoint with which runs begin. */
+  /** The initial checkpoint of runs. */
   get beginning(): string {
     return join(this.dir, 'beginning');
   }
@@ -145,7 +145,7 @@ class Machine {
   }
 }
 
-/** A run as one learner trains it. All that it knows of steps before its own is what was restored. */
+/** A run as one learner trains it. It knows earlier steps only from restored state. */
 class Run {
   private carried: Carried = NOTHING_CARRIED;
 
@@ -172,7 +172,7 @@ class Run {
     return trained;
   }
 
-  /** A step that another learner has taken, too, from its checkpoint. */
+  /** Repeats a step of another learner from that one's checkpoint. */
   async resumed(
     other: Run,
     step: number,
@@ -185,7 +185,7 @@ class Run {
     return this.step(step, late);
   }
 
-  /** Two groups of episodes, one of them played a step ago; played, trained and saved. */
+  /** Plays, trains on and saves two groups of episodes, one of which was played a step earlier. */
   private async step(step: number, late?: Trained['late']): Promise<Trained> {
     const groups = [groupOf(2 * step, await this.play(2 * step, step))];
     if (late !== undefined) groups.push(groupOf(2 * step - 1, structuredClone(late)));
@@ -239,7 +239,7 @@ class Run {
 
 const EVERYTHING = { optimizer: true, carried: true };
 
-/** What these cases depend on. */
+/** The state on which these cases depend. */
 const FORGETTING: Readonly<Record<string, [string, Partial<typeof EVERYTHING>][]>> = {
   [WITH_MOMENTUM]: [[WITH_MOMENTUM, { optimizer: false }]],
   muon: [['muon', { optimizer: false }]],
@@ -263,7 +263,7 @@ describe.each<[string, TrainedModel['trainable'], string[]]>([
     const calm = await one.calm();
     const digests = calm.flatMap((trained) => trained.digests);
     expect(new Set(digests).size).toBe(digests.length);
-    // From the end: it never is where it was.
+    // In reverse, so that no step starts from the previous state.
     for (let step = STEPS - 1; step > 0; step -= 1) {
       expect(await other.resumed(one, step, calm[step - 1].late)).toEqual(calm[step]);
     }

@@ -4,7 +4,7 @@ import { Recovery, type RecoveryParts } from './guard/recovery';
 import { Progress } from './progress';
 import { TrainingLoop, type TrainingLoopParts } from './training-loop';
 
-/** A loop that stops where it would train, and whether it came so far. */
+/** A loop that stops before training, and whether it got that far. */
 function loopOver(buffer: GroupBuffer): { loop: TrainingLoop; trained: () => boolean } {
   let reached = false;
   const train = (): Promise<never> => {

@@ -44,7 +44,7 @@ it('trains complete groups, saves a checkpoint, tells it, and serves the new pol
   expect(steps[1].metrics['optim/grad_norm']).toBeGreaterThan(0);
   const { 'time/upload': upload, 'time/checkpoint': checkpoint, ...second } = steps[1].metrics;
   expect(upload).toBeLessThanOrEqual(checkpoint);
-  // A step's parts do not overlap: waiting for episodes does not hide the checkpoint of the step before.
+  // A step's parts do not overlap: waiting for episodes does not hide the checkpoint of the previous step.
   const parts = second['time/waiting_for_episodes'] + second['time/train'] + checkpoint;
   expect(parts).toBeLessThanOrEqual(second['time/total'] + 0.01);
   expect((await world.events(runId, 'checkpoint')).map(({ step }) => step)).toEqual([0, 2]);

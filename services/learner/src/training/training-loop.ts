@@ -24,10 +24,10 @@ import { environmentMetrics } from './step-metrics';
 import type { WarmStart } from './stored/warm-start';
 import type { StepReports } from './step-reports';
 
-/** Batches in a row that could not be trained after which the run has failed: it would go on like that. */
+/** Number of consecutive rejected batches after which the run has failed. */
 const MAX_REFUSED_BATCHES = 3;
 
-/** Nothing of what a run plays can be trained. */
+/** Nothing that the run plays can be trained on. */
 export class Untrainable extends Error {
   override readonly name = 'Untrainable';
 }
@@ -42,7 +42,7 @@ export interface TrainingLoopParts {
   progress: Progress;
   weights: PolicyWeights;
   trainer: BatchTrainer;
-  /** Undefined where the run has none, or is beyond it. */
+  /** Undefined if the run has none, or is beyond it. */
   warmStart: WarmStart | undefined;
   checkpoints: CheckpointStore;
   demand: GroupDemand;
@@ -53,22 +53,23 @@ export interface TrainingLoopParts {
 }
 
 /**
- * Trains as soon as enough groups are complete. The order makes a step happen once, whenever the process ends: weights and
- * what they were trained on are saved together, and uploaded; then the new policy is served and announced; then the groups'
- * messages are acknowledged. A learner that another one has taken over from gets no further than to a saved step that nobody is told of.
+ * Trains as soon as enough groups are complete. The order of actions makes each step happen exactly once, whenever
+ * the process ends: weights and the list of their training data are saved together, and uploaded; then the new policy
+ * is served and announced; then the groups' messages are acknowledged. A superseded learner gets no further than a
+ * saved step that is not announced.
  */
 export class TrainingLoop {
   private readonly logger = new Logger('training');
   private running: Promise<void> | undefined;
   private advanceRequested = false;
   private finishing: Promise<void> | undefined;
-  /** When what followed the last step was done. */
+  /** End of the work after the last step. */
   private idleSince = performance.now();
-  /** Batches in a row that could not be trained. */
+  /** Number of consecutive rejected batches. */
   private refused = 0;
-  /** Indices of groups of which nothing comes any more. */
+  /** Indices of groups that are lost. */
   private readonly lost: number[] = [];
-  /** Given up since the last step since all of their tokens were too old. */
+  /** Groups and tokens abandoned since the last step because they were too old. */
   private tooOld = { groups: 0, tokens: 0 };
 
   constructor(private readonly parts: TrainingLoopParts) {}
@@ -77,12 +78,12 @@ export class TrainingLoop {
     return this.finishing !== undefined;
   }
 
-  /** Trained so far. */
+  /** Number of trained steps. */
   get steps(): number {
     return this.parts.progress.step;
   }
 
-  /** Why no step follows the present one; undefined where one does. */
+  /** Why the current step is the last one; undefined if it is not. */
   get endReason(): string | undefined {
     const { options, progress, recovery } = this.parts;
     if (progress.isWarmingUp) return undefined;
@@ -91,19 +92,22 @@ export class TrainingLoop {
     return recovery.ended;
   }
 
-  /** Trains what is complete; resolves when there is nothing left. */
+  /** Trains on complete groups; resolves when there are none left. */
   advance(): Promise<void> {
     this.advanceRequested = true;
     this.running ??= this.run();
     return this.running;
   }
 
-  /** Groups of which nothing comes any more: the next `advance` gives them up and has others requested in their place. */
+  /** Marks groups as lost: the next `advance` abandons them and requests others in their place. */
   abandon(groupIndices: readonly number[]): void {
     this.lost.push(...groupIndices);
   }
 
-  /** Trains no further batch; the newest checkpoint is the run's last, and what was not trained is released. */
+  /**
+   * Trains on no further batch; the newest checkpoint is the run's last, and episodes that were not trained on are
+   * released.
+   */
   finish(): Promise<void> {
     this.finishing ??= this.end(this.running);
     return this.finishing;
@@ -127,7 +131,7 @@ export class TrainingLoop {
         await this.trainComplete();
       }
     } finally {
-      // At once: what is requested from now on is not seen here any more.
+      // Synchronously: later calls have to start a new promise.
       this.running = undefined;
     }
   }
@@ -143,7 +147,7 @@ export class TrainingLoop {
     }
   }
 
-  /** The steps on stored episodes that are left. */
+  /** The remaining steps on stored episodes. */
   private async warmUp(): Promise<void> {
     const { progress, durable, warmStart } = this.parts;
     if (warmStart === undefined || !progress.isWarmingUp) return;
@@ -166,7 +170,7 @@ export class TrainingLoop {
     this.logger.log(`warm start, step ${progress.step} of ${warmStart.steps}: loss ${loss.toFixed(4)}`);
   }
 
-  /** @throws Untrainable unless another process may go on */
+  /** @throws Untrainable unless another process may continue */
   private async refuseStored(error: unknown): Promise<never> {
     if (isBeyondBatch(error) || isOfSystem(error)) throw error;
     await this.parts.durable.restore();
@@ -174,8 +178,8 @@ export class TrainingLoop {
   }
 
   /**
-   * Acknowledges groups without a single valid episode before the next step: while the infrastructure is down there may be more of
-   * them than episodes can wait. The policy state remembers them until the next checkpoint does.
+   * Acknowledges groups without a single valid episode before the next step: while the infrastructure is down, there
+   * may be more of them than episodes can wait. The policy state records them until the next checkpoint does.
    */
   private async dropFailed(groups: readonly Group[]): Promise<void> {
     const { buffer } = this.parts;
@@ -187,7 +191,7 @@ export class TrainingLoop {
     );
   }
 
-  /** Gives groups up that came in when none of their tokens may be trained any more. */
+  /** Abandons groups that arrived when none of their tokens may be trained on any more. */
   private async dropTooOld(groups: readonly Group[]): Promise<void> {
     await this.giveUp(groups);
     this.parts.buffer.settle(groups);
@@ -209,7 +213,7 @@ export class TrainingLoop {
     buffer.settle(groups);
   }
 
-  /** Takes the task of a failed group out where it keeps failing while others are played. */
+  /** Excludes the task of a failed group if it keeps failing while others succeed. */
   private async judgeTask({ task, problem = 'no reason given' }: Group): Promise<void> {
     const { health, progress, warnings } = this.parts;
     const name = nameOf(task);
@@ -222,7 +226,7 @@ export class TrainingLoop {
     );
   }
 
-  /** Settles groups that are not trained; others are requested in their place. */
+  /** Settles groups that are not trained on; others are requested in their place. */
   private async giveUp(groups: readonly Group[]): Promise<void> {
     for (const group of groups) this.fail(group);
     await this.parts.demand.announce();
@@ -244,13 +248,13 @@ export class TrainingLoop {
     });
   }
 
-  /** What the next step may train. */
+  /** The age limit of the next step. */
   private get bound(): StalenessBound {
     const { progress, recovery } = this.parts;
     return { step: progress.step, maxStepsOffPolicy: recovery.maxStepsOffPolicy };
   }
 
-  /** An estimator that fails here fails once more in training, where its batch is refused. */
+  /** An estimator that fails here fails again in training, where its batch is rejected. */
   private hasLearningSignal(group: Group): boolean {
     try {
       return hasLearningSignal(this.parts.algorithm.estimator, experienceOf(group));
@@ -293,7 +297,7 @@ export class TrainingLoop {
     this.idleSince = performance.now();
   }
 
-  /** Undefined where the batch cannot be trained; its episodes are dead letters then. */
+  /** Undefined if the batch cannot be trained on; its episodes then become dead letters. */
   private async tryToTrain({ trained: groups, untrained }: BatchPlan): Promise<BatchResult | undefined> {
     const { trainer, progress, weights, recovery } = this.parts;
     const { step, carried } = progress;
@@ -311,7 +315,7 @@ export class TrainingLoop {
     }
   }
 
-  /** Makes dead letters of a batch that cannot be trained. @throws Untrainable where that goes on and on */
+  /** Turns a batch that cannot be trained on into dead letters. @throws Untrainable after too many in a row */
   private async refuse(groups: readonly Group[], error: unknown): Promise<void> {
     const { buffer, warnings, progress } = this.parts;
     this.refused += 1;
@@ -350,7 +354,7 @@ export class TrainingLoop {
     progress.counts.trainedEpisodes += plan.kept.reduce((sum, group) => sum + group.trajectories.length, 0);
   }
 
-  /** The weights of the next step are there. */
+  /** Records the weights of the next step. */
   private reach(digest: string, tokens: number): void {
     const { progress } = this.parts;
     progress.step += 1;
@@ -372,14 +376,14 @@ export class TrainingLoop {
     };
   }
 
-  /** How old what is trained now is, before the step. */
+  /** Ages of the training data before the step. */
   private ageMetrics(groups: readonly Group[]): Record<string, number> {
     const metrics = stalenessMetrics(groups, this.bound);
     const masked = (metrics['async/tokens_masked'] ?? 0) + this.tooOld.tokens;
     return { ...metrics, 'async/tokens_masked': masked, 'async/groups_too_old': this.tooOld.groups };
   }
 
-  /** The step is durable: reports it and acknowledges its episodes. */
+  /** Reports a durable step and acknowledges its episodes. */
   private async conclude(plan: BatchPlan, checkpointMs: number): Promise<void> {
     const { buffer, progress, reports } = this.parts;
     const { step, lastStep } = progress;
@@ -403,12 +407,15 @@ const BEYOND_BATCH: ReadonlySet<string> = new Set([
   'configuration',
 ]);
 
-/** Whether an error is one of the machine, such as a file that is gone: another process may go on. */
+/** Whether an error comes from the machine, such as a missing file: another process may continue. */
 function isOfSystem(error: unknown): boolean {
   return error instanceof Error && 'errno' in error;
 }
 
-/** Whether an error says nothing of the batch: this process ends, or what it needs of others is out of reach, such as screenshots. */
+/**
+ * Whether an error does not concern the batch: this process is stopping, or something outside is unavailable, such as
+ * screenshots.
+ */
 function isBeyondBatch(error: unknown): boolean {
   return error instanceof BusError && BEYOND_BATCH.has(error.category);
 }

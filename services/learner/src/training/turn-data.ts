@@ -3,14 +3,14 @@ import { decodeKeptTokens, type Trajectory, type Turn } from '@ui-rl/contracts';
 import type { Datum, LossInput } from '@ui-rl/plugin-kit';
 import { spanDefect } from './staleness';
 
-/** What a model can read. */
+/** Token limits of a model. */
 export interface TokenLimits {
-  /** Token ids are below. */
+  /** Upper bound (exclusive) of token ids. */
   vocabSize: number;
   imageTokenId: number;
 }
 
-/** What is wrong with a trajectory that says it is valid; undefined where nothing is. */
+/** Describes the fault of a trajectory that claims to be valid; undefined if there is none. */
 export function findDefect({ turns, reward, rewards }: Trajectory, limits: TokenLimits): string | undefined {
   for (const turn of turns) {
     const defect = defectOfTurn(turn, limits);
@@ -57,12 +57,15 @@ function defectOfCut({ keptTokens, tokenIds }: Turn, vocabSize: number): string 
   }
 }
 
-/** Whether training, which computes in 32 bits, has such a number. */
+/** Whether a number is representable in float32, in which training computes. */
 function isFloat32(value: number): boolean {
   return Number.isFinite(Math.fround(value));
 }
 
-/** A turn as a sequence of L positions: its prompt and the sampled tokens, but for the last one, which predicts nothing. */
+/**
+ * A turn as a sequence of L positions: its prompt and the sampled tokens, without the last one, which predicts
+ * nothing.
+ */
 export interface TurnSequence extends Pick<
   Datum,
   'modelInput' | 'targetTokens' | 'temperature' | 'keptTokens'
@@ -76,7 +79,7 @@ export interface TurnSequence extends Pick<
 
 export interface PromptImage {
   sha256: string;
-  /** Features, as the prompt shows it. */
+  /** Number of features in the prompt's form of the image. */
   tokens: number;
 }
 
@@ -86,7 +89,7 @@ export interface SequenceContext {
   imagesOfPrompt: (hashes: readonly string[]) => Promise<PromptImage[]>;
 }
 
-/** The sequence of a turn with sampled tokens. Throws where images and placeholders do not add up. */
+/** The sequence of a turn with sampled tokens. Throws if images and placeholders do not match. */
 export async function sequenceOf(
   { request: { rolloutId } }: Trajectory,
   turn: Turn,
@@ -112,7 +115,7 @@ export async function sequenceOf(
   };
 }
 
-/** What the distributions of a turn's tokens were cut to, by position. */
+/** Kept tokens of a turn's cut distributions, by position. */
 function keptAt({ keptTokens, promptTokenIds, tokenIds }: Turn, length: number): Pick<Datum, 'keptTokens'> {
   if (keptTokens === undefined) return {};
   const none = new Int32Array(0);
@@ -128,19 +131,19 @@ export function atPositions({ length, first }: TurnSequence, perToken: ArrayLike
   return all;
 }
 
-/** Of numbers at all positions [L] those of the sampled tokens [T]. */
+/** The numbers [L] at the positions of the sampled tokens [T]. */
 export function atSampledTokens({ turn, first }: TurnSequence, all: Float32Array): Float32Array {
   return all.subarray(first, first + turn.tokenIds.length);
 }
 
-/** A sequence to be scored only. */
+/** A sequence for scoring only. */
 export function toScore(sequence: TurnSequence): Datum {
   const { modelInput, targetTokens, temperature, keptTokens, turn } = sequence;
   const weights = atPositions(sequence, new Float32Array(turn.tokenIds.length).fill(1));
   return { modelInput, targetTokens, temperature, weights, ...(keptTokens && { keptTokens }) };
 }
 
-/** A sequence to be trained, with what is known of each of its tokens, [T] each. */
+/** A sequence to train on, with data for each of its tokens, [T] each. */
 export interface TrainedTurn {
   sequence: TurnSequence;
   weights: Float32Array;
@@ -148,7 +151,7 @@ export interface TrainedTurn {
   pair?: Datum['pair'];
 }
 
-/** @param declared what the loss reads; `inputs` has it */
+/** @param declared inputs of the loss, which `inputs` contains */
 export function toTrain(trained: TrainedTurn, declared: readonly LossInput[], scope: string): Datum {
   const { sequence, weights, inputs, pair } = trained;
   const { modelInput, targetTokens, temperature, keptTokens, rolloutId } = sequence;

@@ -16,7 +16,7 @@ const broken = (invalidReason: string) => ({
   changes: { status: 'invalid' as const, invalidReason, turns: [] },
 });
 
-/** Less probable than 32 bits can tell from impossible: the gradient is not finite. */
+/** Underflows to 0 in float32: the gradient is not finite. */
 const poisoned = {
   turn: ({ logprobs }: PolicyActReply): Partial<Turn> => ({ logprobs: logprobs.map(() => -3e38) }),
 };
@@ -28,7 +28,7 @@ it('takes a task out that keeps failing while others are played, by name, and go
   for (const round of [0, 1, 2]) {
     await world.playGroup(runId, 2 * round, [1, 0]);
     await world.reached(runId, round + 1);
-    // Every member failed once: no place is held for further attempts.
+    // Every member failed once: no slot is held for further attempts.
     await world.playGroup(runId, 2 * round + 1, [0, 0], dead);
     await world.requested(runId, 2 * round + 3);
   }

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const COOKIE_SECONDS = 30 * 86_400;
 const LONGEST_FORM = 4_096;
-/** Says who this monitor is, and nothing of a run: the command line finds the right address by it. */
+/** Identifies this monitor without data of any run: the command line uses it to find the right address. */
 const OPEN = '/api/monitor';
 
 const FORM = `<!doctype html><html lang="en"><meta charset="utf-8"><title>ui-rl monitor</title>
@@ -12,24 +12,24 @@ const FORM = `<!doctype html><html lang="en"><meta charset="utf-8"><title>ui-rl 
 `;
 
 /**
- * Lets those through who show the token: as `Authorization: Bearer`, or by the cookie that they get for typing it into a form.
- * Everybody else is asked for it.
+ * Admits readers with the token: as `Authorization: Bearer`, or in the cookie that they get after typing it into a
+ * form. Asks all others for it.
  */
 export class TokenGate {
   private readonly session: string;
   private readonly cookie: string;
 
-  /** @param isSecure whether the page is reached by https alone */
+  /** @param isSecure whether the page is only reachable over https */
   constructor(
     private readonly token: string,
     private readonly isSecure: boolean,
   ) {
     this.session = createHmac('sha256', token).update('ui-rl monitor').digest('base64url');
-    // Cookies of one host are shared by all its ports, where other monitors may be.
+    // All ports of a host share its cookies, and other monitors may use those ports.
     this.cookie = `ui-rl-${createHmac('sha256', token).update('name').digest('hex').slice(0, 8)}`;
   }
 
-  /** Whether the request may go on; else it is answered. */
+  /** Whether the request may proceed; otherwise it has been answered. */
   passes(request: IncomingMessage, response: ServerResponse): boolean {
     if (request.url === OPEN || this.isKnown(request)) return true;
     if (request.method === 'POST') void this.login(request, response);
@@ -61,7 +61,7 @@ export class TokenGate {
   }
 }
 
-/** From the page at a path to the same page, whatever path of this host a proxy has it below; never to another host. */
+/** Redirects a page to itself, whatever path prefix a proxy adds on this host; never to another host. */
 function toItself(url: string): string {
   const [path] = url.split('?');
   return `./${path.slice(path.lastIndexOf('/') + 1)}${url.slice(path.length)}`;
@@ -95,7 +95,7 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   }
 }
 
-/** Takes as long wherever the first difference is. */
+/** Compares in constant time. */
 function isSame(found: string, expected: string): boolean {
   const digest = (text: string) => createHmac('sha256', 'compare').update(text).digest();
   return timingSafeEqual(digest(found), digest(expected));

@@ -29,7 +29,7 @@ import { found } from './found';
 import { ROLLOUT, RUN, StepPipe, TextPipe } from './names';
 import { QueryGate, READING } from './query-gate';
 
-/** What the page reads from the database. */
+/** Database queries of the page. */
 @Controller('api')
 @UseInterceptors(QueryGate)
 export class ApiController {
@@ -43,7 +43,7 @@ export class ApiController {
     return listRuns(this.dataSource);
   }
 
-  /** A run with its checkpoints and the newest of its log. */
+  /** A run with its checkpoints and the latest entries of its log. */
   @Get('runs/:run')
   async run(@Param('run', RUN) id: string): Promise<RunDetail> {
     const run = found(await findRun(this.dataSource, id), `run ${id}`);
@@ -51,8 +51,8 @@ export class ApiController {
   }
 
   /**
-   * Every option of the run file with its help, value and default, as described where the run was announced, else by the components
-   * that the monitor knows. Empty before the run file arrives.
+   * Every option of the run file with its help, value and default, as described where the run was announced, else by
+   * the components that the monitor knows. Empty until the run file arrives.
    */
   @Get('runs/:run/configuration')
   async configuration(@Param('run', RUN) id: string): Promise<ConfigurationGroup[]> {
@@ -62,25 +62,25 @@ export class ApiController {
     return Object.keys(config).length === 0 ? [] : describeRun(config, this.components);
   }
 
-  /** What the page draws: training by policy version, metrics by step, episodes by time. */
+  /** Data of the charts: training by policy version, metrics by step, episodes by time. */
   @Get('runs/:run/curves')
   curves(@Param('run', RUN) id: string): Promise<Curves> {
     return readCurves(this.dataSource, id);
   }
 
-  /** A step, the groups that it trained and their episodes. */
+  /** A step, with its groups and their episodes. */
   @Get('runs/:run/steps/:step')
   async step(@Param('run', RUN) id: string, @Param('step', StepPipe) step: number): Promise<StepDetail> {
     return found(await findStep(this.dataSource, id, step), `step ${step} of run ${id}`);
   }
 
-  /** Successes per task, before and after. */
+  /** Successes per task, before and after training. */
   @Get('runs/:run/tasks')
   tasks(@Param('run', RUN) id: string): Promise<TaskScoreView[]> {
     return readTaskScores(this.dataSource, id);
   }
 
-  /** The evaluations of a run side by side, compared with the first one or with the one whose id is given as `to`. */
+  /** The evaluations of a run side by side, compared with the first one or with the one whose id is `to`. */
   @Get('runs/:run/evaluations')
   evaluations(
     @Param('run', RUN) id: string,
@@ -89,13 +89,13 @@ export class ApiController {
     return compareEvaluations(this.dataSource, id, to);
   }
 
-  /** A page of episodes; its parameters stand below. */
+  /** A page of episodes, see the parameters below. */
   @Get('runs/:run/episodes')
   episodes(@Param('run', RUN) runId: string, @Query() query: EpisodeQuery): Promise<EpisodePage> {
     return listEpisodes(this.dataSource, { runId, ...query.filter() });
   }
 
-  /** Episodes as they were published, with their tokens, at most 50 at a time; parameters as of `/api/runs/:run/episodes`. */
+  /** Episodes as published, with their tokens, at most 50 at a time; parameters as for `/api/runs/:run/episodes`. */
   @Get('runs/:run/trajectories')
   trajectories(@Param('run', RUN) runId: string, @Query() query: EpisodeQuery): Promise<TrajectoryPage> {
     return listTrajectories(this.dataSource, { runId, ...query.filter() });

@@ -6,7 +6,7 @@ import { StoreGate } from './query-gate';
 
 const LIMIT = 200;
 
-/** As services write it; what else stands in the bucket is left out. */
+/** As services write it; other entries of the bucket are omitted. */
 class StoredDeadLetter implements DeadLetterView {
   @IsString()
   key: string;
@@ -33,7 +33,7 @@ class StoredDeadLetter implements DeadLetterView {
   sizeBytes: number;
 }
 
-/** Messages no service could read, from the bucket they were put into. */
+/** Unreadable messages, from their bucket. */
 @Controller('api/dead-letters')
 @UseInterceptors(StoreGate)
 export class DeadLetterController {
@@ -54,7 +54,7 @@ export class DeadLetterController {
   }
 }
 
-/** What any service may have written. */
+/** Entries are untrusted: any service may have written them. */
 function nullWhereDamaged(error: unknown): null {
   if (error instanceof BusError && error.category === 'damaged') return null;
   throw error;

@@ -3,7 +3,7 @@ import type { EpisodeFilter } from '@ui-rl/records';
 import { Type } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
 
-/** Query parameters of an episode list; others are refused. */
+/** Query parameters of an episode list; others are rejected. */
 export class EpisodeQuery {
   @IsOptional()
   @IsIn(PURPOSES)
@@ -29,13 +29,13 @@ export class EpisodeQuery {
   @MaxLength(1_000)
   taskId?: string;
 
-  /** Id of the evaluation that they were played for. */
+  /** Id of their evaluation. */
   @IsOptional()
   @IsString()
   @MaxLength(1_000)
   evaluation?: string;
 
-  /** `cursor` of the page before. */
+  /** `cursor` of the previous page. */
   @IsOptional()
   @IsString()
   @MaxLength(400)

@@ -21,7 +21,7 @@ export class HealthController {
     private readonly bus: BusService,
   ) {}
 
-  /** 200 while database and broker answer, else 503 with what does not. */
+  /** 200 while database and broker answer, else 503 with the ones that do not. */
   @Get()
   @HealthCheck()
   check(): Promise<HealthCheckResult> {

@@ -22,7 +22,7 @@ import { StoreGate } from './query-gate';
 
 const KEEP_ALIVE_MS = 20_000;
 
-/** What the page needs besides the database. */
+/** The page's data besides the database. */
 @Controller('api')
 export class LiveController {
   constructor(
@@ -30,19 +30,19 @@ export class LiveController {
     private readonly live: LiveChanges,
   ) {}
 
-  /** Which monitor this is, so that who has several addresses of one knows the right one. Asks for no token. */
+  /** Identifies this monitor, so that a client with several addresses can find the right one. Requires no token. */
   @Get('monitor')
   monitor(): { instance: string } {
     return { instance: this.bus.instance };
   }
 
-  /** What a metric of a batch says; an empty body where nobody knows it. */
+  /** The description of a metric; an empty body if it is unknown. */
   @Get('metrics')
   metric(@Query('name', TextPipe) name = ''): MetricInfo | null {
     return metricInfo(name) ?? null;
   }
 
-  /** PNG bytes by content hash; never anything but a run id and 64 hexadecimal digits reaches the store. */
+  /** PNG bytes by content hash; only a run id and 64 hexadecimal digits ever reach the store. */
   @Get('runs/:run/screenshots/:hash')
   @UseInterceptors(StoreGate)
   async screenshot(
@@ -51,19 +51,22 @@ export class LiveController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<StreamableFile> {
     const bytes = found(await this.bus.blobs.of(run).get(hash), `screenshot ${hash} of run ${run}`);
-    // Not before it was found: a browser would keep for a year that it was not.
+    // Set only after it was found: otherwise a browser would cache the failure for a year.
     response.setHeader('Cache-Control', 'private, max-age=31536000, immutable');
     return new StreamableFile(bytes, { type: 'image/png', length: bytes.byteLength });
   }
 
-  /** Server-sent events: `change` with a list of `LiveChange`, `ping` to keep the connection; ends after an hour. 100 at a time. */
+  /**
+   * Server-sent events: `change` with a list of `LiveChange`, `ping` to keep the connection; ends after an hour. At
+   * most 100 concurrent connections.
+   */
   @Sse('live')
   changes(@Query('run', TextPipe) run?: string): Observable<MessageEvent> {
     if (this.live.isFull)
       throw new ServiceUnavailableException('too many pages follow the changes: close some of them');
     const changes = this.live.follow(run).pipe(map((data) => ({ type: 'change', data })));
     const pings = interval(KEEP_ALIVE_MS).pipe(map(() => ({ type: 'ping', data: {} })));
-    // What a reader does not take is kept for it: so it is for no longer than a while.
+    // Unread events are buffered for the reader, so the connection is limited in time.
     return merge(of({ type: 'ping', data: {} }), changes, pings).pipe(
       takeUntil(timer(DEADLINES.liveConnection.ms)),
     );

@@ -1,12 +1,12 @@
 import { BadRequestException, Injectable, type PipeTransform } from '@nestjs/common';
 import { RUN_ID } from '@ui-rl/contracts';
 
-/** Ids of rollouts, which their runs name as they like: what a database takes as text. */
+/** Rollout ids, which runs choose freely: any text that a database accepts. */
 const ROLLOUT_ID = /^[^\p{Cc}]{1,300}$/u;
 /** The largest step that is recorded. */
 const MAX_STEP = 2 ** 31 - 1;
 
-/** Lets through what can name something that is recorded. Nothing else reaches the database. */
+/** Accepts only possible names of recorded data. Nothing else reaches the database. */
 class NamePipe implements PipeTransform<unknown, string> {
   constructor(
     private readonly pattern: RegExp,
@@ -23,7 +23,7 @@ export const RUN = new NamePipe(RUN_ID, 'a run is named by letters, digits, - an
 export const ROLLOUT = new NamePipe(ROLLOUT_ID, 'an episode is named by at most 300 characters');
 export const SHA256 = new NamePipe(/^[0-9a-f]{64}$/, 'a screenshot is named by 64 hexadecimal digits');
 
-/** A step: a whole number. */
+/** A step: an integer. */
 @Injectable()
 export class StepPipe implements PipeTransform<string, number> {
   transform(value: string): number {
@@ -33,7 +33,7 @@ export class StepPipe implements PipeTransform<string, number> {
   }
 }
 
-/** A text of a query; undefined where there is none. */
+/** A text of a query; undefined if it is missing. */
 @Injectable()
 export class TextPipe implements PipeTransform<unknown, string | undefined> {
   transform(value: unknown): string | undefined {

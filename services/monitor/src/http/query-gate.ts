@@ -12,19 +12,19 @@ import { catchError, defer, finalize, from, mergeMap, type Observable, throwErro
 import { QueryFailedError } from 'typeorm';
 import { isDataError } from '../recording/data-error';
 
-/** The database as the page reads it. */
+/** The database connection for the page's queries. */
 export const READING = Symbol('the database as the page reads it');
-/** How many requests may ask it at the same time. */
+/** Maximum number of concurrent queries. */
 export const READERS = Symbol('requests that may ask the database at the same time');
 
-/** Requests that wait for their turn; further ones are turned away. */
+/** Maximum number of waiting requests; further ones are rejected. */
 const MAX_WAITING = 64;
-/** Requests that read from the broker at a time: each holds megabytes. */
+/** Maximum number of concurrent reads from the broker: each holds megabytes. */
 const STORE_READERS = 8;
-/** SQLSTATE of a statement that took too long. */
+/** SQLSTATE of a statement that exceeded its time limit. */
 const CANCELED = '57014';
 
-/** Lets so many requests at a time ask the database that recording always has its turn. */
+/** Limits concurrent queries, so that recording always gets its turn. */
 @Injectable()
 export class QueryGate implements NestInterceptor {
   private running = 0;
@@ -46,7 +46,7 @@ export class QueryGate implements NestInterceptor {
     }
     if (this.waiting.length >= MAX_WAITING)
       throw new ServiceUnavailableException('too many readers ask at the same time: try again later');
-    // Who leaves gives the place on.
+    // A finished request passes its place to the next one.
     await new Promise<void>((resolve) => this.waiting.push(resolve));
   }
 
@@ -57,7 +57,7 @@ export class QueryGate implements NestInterceptor {
   }
 }
 
-/** Lets in so many requests at a time that read from the broker: the store of screenshots, and messages that nobody could handle. */
+/** Limits concurrent reads from the broker: the store of screenshots, and dead letters. */
 @Injectable()
 export class StoreGate extends QueryGate {
   constructor() {
@@ -65,7 +65,7 @@ export class StoreGate extends QueryGate {
   }
 }
 
-/** What a reader is told of an error: values that the database does not take are the reader's fault. */
+/** The reader's view of an error: values that the database rejects are the reader's fault. */
 function told(error: unknown): unknown {
   if (isTooSlow(error)) return tooSlow();
   return isDataError(error)

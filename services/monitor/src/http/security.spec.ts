@@ -20,7 +20,7 @@ afterEach(() => {
   server?.closeAllConnections();
 });
 
-/** A server whose every answer is "in", behind what guards the page. */
+/** A server that always answers "in", behind the page's access control. */
 async function listen(listens: Omit<ListensAt, 'port'>, token?: string): Promise<void> {
   const guard = security({ ...listens, port: 0 }, token);
   server = createServer((request, response) => guard(request, response, () => response.end('in')));

@@ -16,9 +16,9 @@ const HEADERS: Record<string, string> = {
 };
 
 /**
- * Response headers for every answer; and who gets one. A page for this machine alone answers only to loopback names, so that no
- * foreign site reaches it through a name of its own that resolves to 127.0.0.1. One that others reach answers to addresses, to the
- * name of its machine and to the one its operator gave it, and to nobody without the token.
+ * Response headers and access control for all requests. A page for this machine only answers to loopback names, so
+ * that a foreign site cannot reach it through its own name that resolves to 127.0.0.1 (DNS rebinding). A page for
+ * others answers to addresses, to the name of its machine and to its configured name, and requires the token.
  */
 export function security(listens: ListensAt, token: string | undefined) {
   const names = namesOf(listens);
@@ -35,7 +35,7 @@ export function security(listens: ListensAt, token: string | undefined) {
   };
 }
 
-/** Whether a page answers to a name. */
+/** Whether a page answers to a host name. */
 function namesOf(listens: ListensAt): (host: string) => boolean {
   if (isForThisMachineOnly(listens)) return isLoopback;
   const { publicUrl } = listens;

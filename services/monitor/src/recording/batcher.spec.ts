@@ -45,7 +45,7 @@ describe('Batcher', () => {
 
   it('refuses a key that no index takes, and not all that comes with it and after it', async () => {
     const batcher = new Batcher(database.dataSource);
-    // What cannot be compressed.
+    // Incompressible data.
     const key = Array.from({ length: 3_000 }, (_, index) =>
       String.fromCodePoint(0x4e00 + ((index * 7919) % 20_000)),
     ).join('');

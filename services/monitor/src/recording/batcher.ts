@@ -15,19 +15,20 @@ interface Waiting {
 }
 
 export interface BatcherOptions {
-  /** Items per transaction. */
+  /** Maximum number of items per transaction. */
   maxItems?: number;
-  /** How long the first item of a batch waits for company. */
+  /** Maximum time that the first item of a batch waits for others. */
   maxWaitMs?: number;
-  /** How a database that does not answer is tried again. */
+  /** Retries while the database is unavailable. */
   retry?: Pick<RetryPolicy, 'firstMs' | 'maxMs'>;
-  /** Called after each commit with what was new. */
+  /** Called after each commit with the new items. */
   committed?(items: readonly Item[]): void;
 }
 
 /**
- * Gathers what arrives within a moment and writes it in one transaction. `add` resolves once the row is committed. A
- * database that is away is waited for, without end; a row it refuses is rejected alone, as `UnacceptableMessage`.
+ * Collects messages that arrive within a short time and writes them in one transaction. `add` resolves once the row
+ * is committed. Waits for an unavailable database without a limit; a row that it rejects fails alone, as
+ * `UnacceptableMessage`.
  */
 export class Batcher {
   private readonly logger = new Logger('recorder');
@@ -53,7 +54,7 @@ export class Batcher {
     });
   }
 
-  /** Writes what is waiting, if the database lets it, and takes nothing more. */
+  /** Writes pending items, if the database allows it, and accepts no more. */
   async stop(): Promise<void> {
     const last = this.flush();
     const limit = setTimeout(() => this.stopping.abort(), 3_000);
@@ -79,7 +80,7 @@ export class Batcher {
     try {
       while (this.queue.length > 0) await this.write(this.queue.splice(0, this.maxItems));
     } finally {
-      // At once: what is added from now on is not seen here any more.
+      // Synchronously: later items have to start a new promise.
       this.writing = null;
     }
   }
@@ -99,7 +100,7 @@ export class Batcher {
     }
   }
 
-  /** Finds the row the database refuses; the others of the batch are written. */
+  /** Finds the row that the database rejects; writes the others of the batch. */
   private async refuse(batch: Waiting[], error: unknown): Promise<void> {
     if (batch.length > 1) {
       for (const waiting of batch) await this.write([waiting]);

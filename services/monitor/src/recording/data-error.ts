@@ -1,6 +1,9 @@
 import { QueryFailedError } from 'typeorm';
 
-/** Whether the database will refuse the same rows whenever they are written: SQLSTATE classes 21, 22, 23, and 54 (too large for an index). */
+/**
+ * Whether the database will always reject the same rows: SQLSTATE classes 21, 22, 23, and 54 (too large for an
+ * index).
+ */
 export function isDataError(error: unknown): boolean {
   if (!(error instanceof QueryFailedError)) return false;
   const code = (error.driverError as { code?: unknown }).code;

@@ -5,8 +5,8 @@ import { ANY, runKeys, runOfKey, RunState } from '@ui-rl/contracts';
 import { Batcher } from './batcher';
 
 /**
- * Records the phases that are written down, besides the events that tell of them: a process may end between the two, and nobody would
- * publish the last one again. The key is that of the event, so that a phase is recorded once.
+ * Records the stored phases in addition to phase events: a process may end between the two, and the last event would
+ * then be missing. The key is that of the event, so that a phase is recorded once.
  */
 @Injectable()
 export class PhaseFollower implements OnApplicationBootstrap, BeforeApplicationShutdown {

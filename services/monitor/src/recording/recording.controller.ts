@@ -7,12 +7,12 @@ import { redactRunFile } from '@ui-rl/settings';
 import { ANY, EVENTS, type RunEvent, STREAMS, subjects, Trajectory } from '@ui-rl/contracts';
 import { Batcher } from './batcher';
 
-/** Messages on their way into one transaction. */
+/** Number of messages in progress towards one transaction. */
 const CONCURRENCY = 48;
-/** Characters of an event's key. */
+/** Maximum length of an event's key in characters. */
 const MAX_KEY = 256;
 
-/** Writes what the other services publish; a message is acknowledged once its row is committed. */
+/** Records the messages of the other services; a message is acknowledged once its row is committed. */
 @Controller()
 export class RecordingController {
   constructor(
@@ -43,14 +43,14 @@ export class RecordingController {
     await this.batcher.add({ event: { key, event: this.recordable(event) } });
   }
 
-  /** A run file that was announced by hand, or by somebody who lacks a component, may still have its secrets. */
+  /** A run file that was announced by hand, or without one of its components, may still contain secrets. */
   private recordable(event: RunEvent): RunEvent {
     if (event.type !== 'run_created') return event;
     return Object.assign(event, { config: redactRunFile(event.config, this.components) });
   }
 }
 
-/** An index takes no key of any length. */
+/** An index limits the length of keys. */
 function keyOf(id: string): string {
   return id.length <= MAX_KEY ? id : createHash('sha256').update(id).digest('hex');
 }

@@ -9,8 +9,8 @@ interface Size {
 }
 
 /**
- * The actions of a turn drawn on the screenshot they were decided on: points, strokes, and words for what has no point.
- * Several are numbered in their order.
+ * Draws the actions of a turn on the screenshot that they were decided on: points, strokes, and words for actions
+ * without a point. Several actions are numbered in order.
  */
 export function ActionOverlay({ actions, size }: { actions: readonly Action[]; size: Size }) {
   const unit = Math.max(size.width, size.height) / 100;
@@ -50,7 +50,7 @@ export function ActionOverlay({ actions, size }: { actions: readonly Action[]; s
   );
 }
 
-/** The place of an action in the order, beside its mark and within the screen. */
+/** The number of an action, beside its mark and within the screen. */
 function Label({ number, at: [x, y], size, unit }: { number: number; at: Point; size: Size; unit: number }) {
   const radius = unit * 3.4;
   const offset = unit * 7.5;
@@ -121,7 +121,9 @@ function pointOf({ x, y }: Action): Point | null {
 
 const DIRECTIONS: Record<string, Point> = { up: [0, -1], down: [0, 1], left: [-1, 0], right: [1, 0] };
 
-/** Where a stroke begins and ends. A scroll points to where the view goes, a swipe to where the finger goes. */
+/**
+ * Start and end of a stroke. A scroll points in the direction in which the view moves, a swipe in that of the finger.
+ */
 function strokeOf(action: Action, size: Size): [Point, Point] | null {
   if (isPoint(action.from) && isPoint(action.to)) return [action.from, action.to];
   const direction = DIRECTIONS[String(action.direction)];

@@ -19,7 +19,10 @@ export async function fetchJson<T>(path: string, signal?: AbortSignal): Promise<
   throw new Error(Array.isArray(message) ? message.join(', ') : message);
 }
 
-/** Loads something, and again where it was asked to meanwhile: what takes longer than changes do is shown all the same. */
+/**
+ * Loads data, and repeats that if another request arrived meanwhile: the page shows the data even if loading takes
+ * longer than the interval of changes.
+ */
 class Reader<T> {
   private readonly abort = new AbortController();
   private isReading = false;
@@ -56,12 +59,12 @@ class Reader<T> {
 
 type Load<T> = (signal: AbortSignal) => Promise<T>;
 
-/** Reads a path, again whenever `version` changes; the old data stays on the screen meanwhile. */
+/** Reads a path, again whenever `version` changes; meanwhile the page keeps the old data. */
 export function useApi<T>(path: string, version: number): Loaded<T> {
   return useLoaded<T>(path, version, (signal) => fetchJson<T>(path, signal));
 }
 
-/** Loads what `key` names, again whenever `version` changes; the old data stays on the screen meanwhile. */
+/** Loads the data of `key`, again whenever `version` changes; meanwhile the page keeps the old data. */
 export function useLoaded<T>(key: string, version: number, load: Load<T>): Loaded<T> {
   const [state, setState] = useState<Loaded<T> & { key: string }>({ data: null, error: null, key });
   const reader = useRef<Reader<T> | null>(null);
@@ -73,13 +76,13 @@ export function useLoaded<T>(key: string, version: number, load: Load<T>): Loade
     );
     reader.current = own;
     return () => own.end();
-    // What is loaded is what the key names, whichever function does it.
+    // The key determines the data, whichever function loads it.
   }, [key]);
   useEffect(() => reader.current?.read(), [key, version]);
   return state.key === key ? state : { data: null, error: null };
 }
 
-/** One connection for the whole page, which the browser opens again by itself. */
+/** One connection for the whole page, which the browser reopens automatically. */
 class Live {
   connected = false;
   private readonly changeListeners = new Set<(changes: LiveChange[]) => void>();
@@ -105,7 +108,7 @@ class Live {
     source.addEventListener('open', () => this.become(true));
     source.addEventListener('error', () => {
       this.become(false);
-      // The browser stops reconnecting after an answer that is no stream, such as that of a proxy.
+      // The browser stops reconnecting after a response other than a stream, such as that of a proxy.
       if (source.readyState !== EventSource.CLOSED) return;
       this.source = null;
       setTimeout(() => this.start(), 2_000);
@@ -120,7 +123,7 @@ class Live {
     const wasAway = !this.connected && connected;
     this.connected = connected;
     for (const listener of this.statusListeners) listener();
-    // What happened while the connection was away was not sent.
+    // Changes during the interruption were not sent.
     if (wasAway) for (const listener of this.changeListeners) listener([]);
   }
 }
@@ -131,7 +134,7 @@ export function useConnected(): boolean {
   return useSyncExternalStore(live.onStatus, () => live.connected);
 }
 
-/** A number that grows after changes of a run (of any run without one), at most once in `everyMs`. */
+/** A number that increases after changes of a run (of any run without one), at most once in `everyMs`. */
 export function useVersion(run: string | null, everyMs = 2_000): number {
   const [version, setVersion] = useState(0);
   const last = useRef(0);

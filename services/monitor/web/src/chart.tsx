@@ -2,7 +2,7 @@ import { useEffect, useRef, useSyncExternalStore } from 'react';
 import uPlot from 'uplot';
 import { time } from './format';
 
-/** A line, or points with intervals where `low` and `high` are given. Arrays are as long as `x`. */
+/** A line, or points with intervals if `low` and `high` are given. Arrays are as long as `x`. */
 export interface ChartSeries {
   label: string;
   /** Name of a CSS variable. */
@@ -18,7 +18,7 @@ export interface ChartProps {
   series: ChartSeries[];
   /** `time`: x is seconds since 1970. */
   xKind: 'step' | 'time';
-  /** Fixed range of y; where a bound is null it follows the data. */
+  /** Fixed range of y; a null bound follows the data. */
   yRange?: [number | null, number | null];
   format(value: number): string;
   height?: number;
@@ -36,7 +36,7 @@ export function Chart(props: ChartProps) {
   const latest = useRef(props);
   latest.current = props;
   const isDark = useSyncExternalStore(subscribeDark, () => dark.matches);
-  // What is drawn how; data alone is exchanged without making the chart anew.
+  // The chart's structure; new data alone does not recreate the chart.
   const shape = props.series.map(({ label, color }) => `${label}:${color}`).join('|');
 
   useEffect(() => {
@@ -60,7 +60,7 @@ export function Chart(props: ChartProps) {
   return <div className="chart" ref={host} />;
 }
 
-/** All series over the union of their x, as uPlot wants them. */
+/** All series over the union of their x, in uPlot's form. */
 export function aligned(series: ChartSeries[]): uPlot.AlignedData {
   const xs = [...new Set(series.flatMap(({ x }) => x))].sort((a, b) => a - b);
   const columns = series.map(({ x, y }) => {
@@ -137,7 +137,7 @@ function lineOptions(
   };
 }
 
-/** A single moment stands in the middle instead of at the edge of an invented range. */
+/** A single point is shown in the centre instead of at the edge of an arbitrary range. */
 function xRange(plot: uPlot, low: number, high: number): uPlot.Range.MinMax {
   const [xs] = plot.data;
   if (xs.length === 1) {

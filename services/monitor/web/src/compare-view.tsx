@@ -7,7 +7,7 @@ import { goTo, links } from './route';
 import { Card, Empty, Problem } from './ui';
 
 const SMOOTHING = 5;
-/** As many as there are colours that can be told apart. */
+/** The number of distinguishable colours. */
 const MAX_RUNS = 5;
 const SUCCESS = 'env/all/success';
 const REWARD = 'env/all/reward/total';
@@ -22,7 +22,7 @@ interface RunCurves {
 const shares = (value: number) => percent(value);
 const values = (value: number) => number(value, 3);
 
-/** Several runs laid over one another, step by step. */
+/** Overlays several runs, step by step. */
 export function CompareView({ runs }: { runs: string[] }) {
   const { curves, error } = useCurves(runs);
   const names = useMemo(() => namesOf(curves), [curves]);
@@ -74,7 +74,7 @@ function colorOf(index: number): string {
   return `--series-${index + 1}`;
 }
 
-/** Which runs are shown: one can be taken out or in by a click. */
+/** Selects the shown runs: a click removes or adds one. */
 function Chooser({ runs }: { runs: string[] }) {
   const { data, error } = useApi<RunSummary[]>('api/runs', useVersion(null));
   const known = data?.map(({ id }) => id) ?? [];
@@ -109,13 +109,13 @@ interface ComparedCurves {
   error: string | null;
 }
 
-/** The curves of all of them; what has not arrived, or of a run that nobody has recorded, is left out. */
+/** The curves of all runs, except those that have not arrived or are not recorded. */
 function useCurves(runs: string[]): ComparedCurves {
   const shown = runs.filter((id) => id !== '').slice(0, MAX_RUNS);
   const { data, error } = useLoaded(shown.join(','), useVersion(null, 5_000), (signal) =>
     loadCurves(shown, signal),
   );
-  // While another choice of runs is loaded, those that are in both stay on the screen.
+  // While another selection is loading, runs that are in both stay on the screen.
   const [last, keep] = useState<RunCurves[]>([]);
   useEffect(() => {
     if (data !== null) keep(data.curves);

@@ -10,10 +10,10 @@ interface Filter {
   onlyDiffering: boolean;
 }
 
-/** What the run was started with: every option with its help, and what it is where nobody says anything. */
+/** The run's configuration: every option with its help and its default. */
 export function ConfigurationView({ run }: { run: RunDetail }) {
   const path = `api/runs/${encodeURIComponent(run.id)}/configuration`;
-  // It arrives once and stays.
+  // It arrives once and does not change.
   const version = Object.keys(run.config).length === 0 ? 0 : 1;
   const { data: groups, error } = useApi<ConfigurationGroup[]>(path, version);
   const [filter, setFilter] = useState<Filter>({ text: '', onlyDiffering: false });
@@ -71,7 +71,7 @@ function Filters({
   );
 }
 
-/** Those that pass, and the choices that they belong to. */
+/** The options that match the filter, and the choices to which they belong. */
 function optionsShown(options: ConfiguredOption[], { text, onlyDiffering }: Filter): ConfiguredOption[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const passing = options.filter((option) => {
@@ -118,7 +118,7 @@ function Option({ option, group }: { option: ConfiguredOption; group: string }) 
   );
 }
 
-/** Within its group, or behind its choice. */
+/** Within its group, or after its choice. */
 function nameOf(path: string, parent: string): string {
   return path.startsWith(`${parent}.`) ? path.slice(parent.length + 1) : path;
 }

@@ -30,7 +30,7 @@ function pathOf(run: string, filter: Filter, before?: string): string {
 export interface EpisodeListProps {
   run: string;
   version: number;
-  /** Only these. */
+  /** Shows only these. */
   playedFor?: PlayedFor | undefined;
 }
 
@@ -73,13 +73,13 @@ function PlayedForNote({ run, playedFor: { evaluation, taskId } }: { run: string
   );
 }
 
-/** Both, each episode once: the newest first. */
+/** Both lists, each episode once, newest first. */
 function joined(newer: readonly EpisodeSummary[], older: readonly EpisodeSummary[]): EpisodeSummary[] {
   const known = new Set(newer.map(({ id }) => id));
   return [...newer, ...older.filter(({ id }) => !known.has(id))];
 }
 
-/** Pages behind the first one, and what was on that before it changed; forgotten when the filter changes. */
+/** Pages after the first one, and earlier contents of the first page; reset when the filter changes. */
 function useOlder(run: string, filter: Filter, path: string, first: EpisodePage | null) {
   const [pages, setPages] = useState<{ path: string; episodes: EpisodeSummary[]; cursor: string | null }>();
   const [error, setError] = useState<string | null>(null);
@@ -89,7 +89,7 @@ function useOlder(run: string, filter: Filter, path: string, first: EpisodePage 
     setPages((old) => {
       if (old === undefined || old.path !== path) return old;
       const known = new Set(old.episodes.map(({ id }) => id));
-      // More have come than a page has: what is between is not known, and is asked for anew.
+      // More episodes have arrived than fit on a page: those in between are unknown, so the list is loaded again.
       if (!first.episodes.some(({ id }) => known.has(id))) return undefined;
       return { ...old, episodes: joined(first.episodes, old.episodes) };
     });

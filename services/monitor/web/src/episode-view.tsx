@@ -112,7 +112,7 @@ function Turn({ turn, run }: { turn: TurnView; run: string }) {
   );
 }
 
-/** What the policy read of the screen, beside the screenshot or instead of it. */
+/** The screen's text that the policy read, beside the screenshot or instead of it. */
 function ScreenText({ text }: { text: string | null }) {
   if (text === null) return null;
   return (
@@ -123,7 +123,7 @@ function ScreenText({ text }: { text: string | null }) {
   );
 }
 
-/** Which policy sampled, and where another one went on, how many tokens each. */
+/** The policy that sampled, or, if the weights changed, all of them with their numbers of tokens. */
 function samplersOf({ policyVersion, policySpans }: TurnView): string {
   if (policySpans === null) return `sampled by ${policyVersion}`;
   const parts = policySpans.map(({ version, tokens }) => `${version} (${count(tokens)} tokens)`);
@@ -145,7 +145,7 @@ function Actions({ turn: { actions, outcome } }: { turn: TurnView }) {
   );
 }
 
-/** What the rewards paid in this turn, where they pay by turns. */
+/** The rewards of this turn, if any reward function scores turns. */
 function Paid({ turn: { reward, rewards } }: { turn: TurnView }) {
   if (reward === null) return null;
   const tone = reward > 0 ? 'good' : reward < 0 ? 'bad' : 'plain';
@@ -250,7 +250,7 @@ function Judged({ episode }: { episode: EpisodeDetail }): ReactNode {
 
 type Check = NonNullable<EpisodeDetail['request']['task']['checks']>[number];
 
-/** What an environment found of a check of a page. */
+/** An environment's result of a page check. */
 interface CheckResult {
   holds: boolean;
   found: string;

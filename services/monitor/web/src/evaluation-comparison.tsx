@@ -6,7 +6,7 @@ import { links, type PlayedFor } from './route';
 import { RateScale } from './runs-view';
 import { Card, Empty, Problem } from './ui';
 
-/** All evaluations of a run: each set of goals as it was trained, or the checkpoints that were evaluated together. */
+/** All evaluations of a run: each goal set during training, or the checkpoints that were evaluated together. */
 export function EvaluationComparisons({ run, version }: { run: string; version: number }) {
   const [to, compareTo] = useState<string | null>(null);
   const query = to === null ? '' : `?to=${encodeURIComponent(to)}`;
@@ -182,7 +182,7 @@ function scoreOf({ successRate, episodes, interval, difference }: ComparedEvalua
   return { successes: Math.round((successRate ?? 0) * episodes), episodes, interval, difference };
 }
 
-/** Beyond chance. */
+/** Whether the difference is significant. */
 function isApart(score: { difference: RateDifference | null } | null): boolean {
   if (score === null || score.difference === null) return false;
   const [low, high] = score.difference.interval;

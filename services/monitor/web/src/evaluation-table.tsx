@@ -11,7 +11,7 @@ const SETS = ['train_goals', 'eval_goals'];
 export function EvaluationTable({ run, version }: { run: RunDetail; version: number }) {
   const path = `api/runs/${encodeURIComponent(run.id)}/tasks`;
   const { data: scores, error } = useApi<TaskScoreView[]>(path, version);
-  // An evaluation of checkpoints has one set each, and says nothing of before and after.
+  // An evaluation of checkpoints has one set each, without a before and after.
   if (run.evaluations.some(({ set }) => !SETS.includes(set)))
     return <EvaluationComparisons run={run.id} version={version} />;
   return (

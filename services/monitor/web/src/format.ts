@@ -52,7 +52,7 @@ export function goalSet(name: string): string {
   return SETS[name] ?? name;
 }
 
-/** Mean over a window that reaches back, as an episode's neighbours are older ones. */
+/** Moving average over the preceding values. */
 export function smooth(values: (number | null)[], window: number): (number | null)[] {
   return values.map((value, index) => {
     if (value === null) return null;

@@ -57,8 +57,8 @@ function subscribe(changed: () => void): () => void {
 }
 
 /**
- * Goes there within the event that asked for it: the browser's own event of a changed address comes later, and until then
- * a box that was just ticked would be drawn as it was before.
+ * Navigates synchronously within the triggering event: the browser's own hashchange event arrives later, and until
+ * then a just-ticked checkbox would be drawn in its old state.
  */
 export function goTo(hash: string): void {
   window.history.pushState(null, '', hash);

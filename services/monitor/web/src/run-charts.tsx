@@ -9,7 +9,7 @@ import { Card, Empty, Problem } from './ui';
 const SMOOTHING = 5;
 const KL_METRICS = ['optim/kl_sample_train_v1', 'optim/kl_sample_train_v2'];
 
-/** Shown first in the list of further metrics, where the run has them. */
+/** Listed first among further metrics, if the run has them. */
 const FAVOURITES = ['optim/loss', 'optim/entropy', 'optim/grad_norm'];
 
 const wholePercent = (value: number) => percent(value);
@@ -104,7 +104,7 @@ function KlChart({ curves }: { curves: Curves }) {
   );
 }
 
-/** Over time, since an episode that failed before its first turn belongs to no step. */
+/** Over time, because an episode that failed before its first turn belongs to no step. */
 function InvalidChart({ curves }: { curves: Curves }) {
   const series = useMemo(() => {
     const { at, invalid, episodes } = curves.throughput;

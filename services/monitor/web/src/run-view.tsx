@@ -20,13 +20,13 @@ const TABS: { tab: RunTab; label: string }[] = [
   { tab: 'details', label: 'Details' },
 ];
 
-/** Above this share of invalid episodes something is wrong with the infrastructure. */
+/** A larger share of invalid episodes indicates a problem in the infrastructure. */
 const INVALID_ALARM = 0.05;
 
 export interface RunViewProps {
   id: string;
   tab: RunTab;
-  /** Which episodes alone are listed. */
+  /** Lists only these episodes. */
   playedFor?: PlayedFor | undefined;
 }
 

@@ -73,14 +73,16 @@ export interface BeforeAfterProps {
   after: EvaluationView | null;
 }
 
-/** The baseline of a set of goals, and its latest evaluation since. */
+/** The baseline of a goal set, and its latest evaluation since. */
 export function beforeAfter(evaluations: EvaluationView[], set: string): BeforeAfterProps {
   const ofSet = evaluations.filter((evaluation) => evaluation.set === set);
   const after = ofSet.findLast(({ stage }) => stage !== 'baseline') ?? null;
   return { before: ofSet.find(({ stage }) => stage === 'baseline') ?? null, after };
 }
 
-/** The best evaluation of a set before the final one, where that is worse: beyond its interval, or than the warm start. */
+/**
+ * The best evaluation of a set before the final one, if that is worse: beyond its interval, or than the warm start.
+ */
 export function betterThanLast(evaluations: EvaluationView[], set: string): EvaluationView | null {
   const { after } = beforeAfter(evaluations, set);
   if (after?.stage !== 'final') return null;

@@ -28,7 +28,7 @@ function exponential(value: number | null): string {
   return value === null ? '–' : value.toExponential(1);
 }
 
-/** Steps of a run, latest first; each leads to what it was trained on. */
+/** Steps of a run, latest first; each links to its training data. */
 export function StepList({ run, version }: { run: string; version: number }) {
   const { data: curves, error } = useApi<Curves>(`api/runs/${encodeURIComponent(run)}/curves`, version);
   const [shown, show] = useState(PAGE);

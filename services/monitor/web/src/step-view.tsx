@@ -4,7 +4,7 @@ import { count, day, number, percent } from './format';
 import { links } from './route';
 import { Badge, Card, Problem, Result, Stat } from './ui';
 
-/** What a step was trained on: its groups, and the episodes of each. */
+/** The training data of a step: its groups, and the episodes of each. */
 export function StepView({ run, step }: { run: string; step: number }) {
   const path = `api/runs/${encodeURIComponent(run)}/steps/${step}`;
   const { data, error } = useApi<StepDetail>(path, useVersion(run));

@@ -12,7 +12,7 @@ const OPTIONS: CollapseGuardOptions = {
 
 type Played = Partial<Omit<GuardedBatch, 'results'>> & { task?: string; succeeded: number; of?: number };
 
-/** One task that is played in each batch, unless they say otherwise. */
+/** One task that is played in each batch, unless the batch says otherwise. */
 function batchOf({ task = 'a', succeeded, of = 16, ...batch }: Played): GuardedBatch {
   return {
     step: 0,
@@ -23,7 +23,9 @@ function batchOf({ task = 'a', succeeded, of = 16, ...batch }: Played): GuardedB
   };
 }
 
-/** A run whose policies succeed so often of 16 episodes, one after the other; `restore` takes effect as in a run. */
+/**
+ * A run whose policies succeed this often in 16 episodes, one after the other; `restore` takes effect as in a run.
+ */
 function play(state: GuardState, batches: readonly Played[], options = OPTIONS): Verdict[] {
   return batches.map((played, step) => {
     const verdict = new CollapseGuard(options, state).judge(batchOf({ step, ...played }));

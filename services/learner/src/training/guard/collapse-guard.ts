@@ -15,45 +15,49 @@ import {
 
 export interface CollapseGuardOptions {
   enabled: boolean;
-  /** Batches in a row without a learning signal before the guard acts. */
+  /** Number of consecutive batches without a learning signal before the guard acts. */
   patience: number;
-  /** Share of the best below which a policy has collapsed. */
+  /** Share of the best score below which a policy has collapsed. */
   drop: number;
   maxRestores: number;
-  /** The learning rate is multiplied by it at each restore. */
+  /** Factor on the learning rate at each restore. */
   learningRateFactor: number;
 }
 
-/** What a batch says about the policy that sampled it, before it is trained. */
+/** The performance of the policy that sampled a batch, before training on it. */
 export interface GuardedBatch {
   /** Oldest policy that sampled it. */
   step: number;
-  /** How its groups ended, those without a learning signal too. */
+  /** Results of its groups, including those without a learning signal. */
   results: readonly GroupResult[];
-  /** Answers that the action format could read, of all. */
+  /** Parsable answers of all answers. */
   readable: Score;
   hasSignal: boolean;
 }
 
-/** Train the batch, or take the weights of an earlier step instead. */
+/** Train on the batch, or restore the weights of an earlier step instead. */
 export type Verdict = { kind: 'train' } | { kind: 'restore'; step: number; reason: string };
 
 const TRAIN: Verdict = { kind: 'train' };
-/** Batches whose share of readable answers is remembered. */
+/** Number of batches whose share of parsable answers is remembered. */
 const READABLE_BATCHES = 20;
-/** Worse batches in a row that are compared with those before them; after that many, worse has become usual. */
+/**
+ * Number of consecutive worse batches that are compared with earlier ones; beyond it, the lower level counts as
+ * normal.
+ */
 const MAX_WORSE = 8;
-/** A batch that is low but has a learning signal may recover: the second in a row does not get the chance. */
+/** A low batch with a learning signal may recover, but not two in a row. */
 const LOW_BATCHES = 2;
-/** A run is solved when the 95 % interval of its success lies above. */
+/** A run is solved when the lower end of the 95 % interval of its success exceeds this. */
 const SOLVED = 0.9;
-/** Without a fall of success, batches without a signal may be chance: the guard waits so many times longer. */
+/** Without a drop in success, batches without a signal may be chance: the guard waits this many times longer. */
 const LONGER = 4;
 
 /**
- * Watches the batches of a run for a collapse of the policy: success on the same tasks, or the share of readable answers, far below the
- * best of before, or no learning signal any more. Says when to go back to the best weights with a smaller learning rate, and when the
- * run should end. What it decides follows from the batches alone; its state is saved with each step.
+ * Monitors the batches of a run for a collapse of the policy: success on the same tasks, or the share of parsable
+ * answers, falls far below the earlier best, or the learning signal disappears. Decides when to go back to the best
+ * weights with a smaller learning rate, and when the run should end. Decisions depend only on the batches; the state
+ * is saved with each step.
  */
 export class CollapseGuard {
   constructor(
@@ -61,12 +65,12 @@ export class CollapseGuard {
     readonly state: GuardState = firstState(),
   ) {}
 
-  /** Why the run should end; undefined while it should go on. */
+  /** Why the run should end; undefined while it should continue. */
   get ended(): string | undefined {
     return this.state.ended;
   }
 
-  /** Judges a batch before it is trained. */
+  /** Judges a batch before training on it. */
   judge(batch: GuardedBatch): Verdict {
     if (!this.options.enabled) return TRAIN;
     const { state } = this;
@@ -79,7 +83,7 @@ export class CollapseGuard {
     return !batch.hasSignal || state.low >= LOW_BATCHES ? this.goBack(batch.step, fall) : TRAIN;
   }
 
-  /** Compares a batch with those before. @returns what has collapsed, in words; undefined where nothing has */
+  /** Compares a batch with earlier ones. @returns a description of the collapse; undefined if there is none */
   private compare({ results, readable }: GuardedBatch): string | undefined {
     const { state } = this;
     const { drop } = this.options;
@@ -93,7 +97,7 @@ export class CollapseGuard {
     return `the share of readable answers fell to ${percent(readable)}, from ${percent(best)}`;
   }
 
-  /** Remembers a batch that has not collapsed. */
+  /** Remembers a batch without a collapse. */
   private goOn(batch: GuardedBatch): Verdict {
     const { state } = this;
     const isWorse = state.worseBatches > 0;
@@ -109,7 +113,10 @@ export class CollapseGuard {
     return TRAIN;
   }
 
-  /** Nothing was trained since the run went back: the best of before was luck, and the weights are as good as this batch says. */
+  /**
+   * Nothing was trained since the restore: the earlier best was luck, and this batch shows the real level of the
+   * weights.
+   */
   private acceptRestored(batch: GuardedBatch): Verdict {
     Object.assign(this.state, { scores: [], readable: [], worse: NOTHING_COMPARED, worseBatches: 0 });
     return this.goOn(batch);
@@ -154,7 +161,7 @@ export class CollapseGuard {
   }
 }
 
-/** The best that can be relied on. */
+/** The best reliable score. */
 function bestOf(scores: readonly Score[]): Score {
   return scores.reduce((best, score) => (wilsonLow(score) > wilsonLow(best) ? score : best), NO_SCORE);
 }

@@ -1,29 +1,29 @@
 import { NOTHING_COMPARED, type Comparison, type Score } from './scores';
 
-/** What the collapse guard remembers: part of a checkpoint's `state.json`. */
+/** State of the collapse guard: part of a checkpoint's `state.json`. */
 export interface GuardState {
-  /** Of each task the latest scores, a batch each, oldest first. */
+  /** The latest scores of each task, one per batch, oldest first. */
   scores: [task: string, scores: Score[]][];
-  /** Readable answers of the latest batches, oldest first. */
+  /** Parsable answers of the latest batches, oldest first. */
   readable: Score[];
-  /** The newest step whose weights did as well as any before; null before the first batch. */
+  /** The latest step whose weights performed as well as any before; null before the first batch. */
   best: number | null;
-  /** Batches in a row without a learning signal. */
+  /** Number of consecutive batches without a learning signal. */
   quiet: number;
   /** Whether any batch had one. */
   hadSignal: boolean;
-  /** The batches in a row that did worse than those before. */
+  /** The consecutive batches that performed worse than those before. */
   worse: Comparison;
   worseBatches: number;
-  /** Batches in a row far below the best. */
+  /** Number of consecutive batches far below the best. */
   low: number;
-  /** Episodes in a row that succeeded, of batches without a learning signal. */
+  /** Number of consecutive successful episodes in batches without a learning signal. */
   solvedEpisodes: number;
-  /** Times that the run went back. */
+  /** Number of restores. */
   restores: number;
-  /** Factor of the learning rate. */
+  /** Factor on the learning rate. */
   learningRate: number;
-  /** Episodes of older policies are not trained: the run has gone back since. */
+  /** Episodes of policies before this step are not trained on: the run has gone back since. */
   notBefore: number;
   /** Why the run ends. */
   ended?: string;

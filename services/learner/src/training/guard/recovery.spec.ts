@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterEach(() => world.quit());
 afterAll(() => world.close());
 
-/** A step of this size leaves nothing of what the policy said. */
+/** A step of this size destroys the policy's answers. */
 const RUINOUS = 100;
 const GROUPS = 16;
 let requests = 0;
@@ -29,7 +29,7 @@ function options(guard: Partial<LearnerOptions['guard']> = {}): Partial<LearnerO
   };
 }
 
-/** Plays a group: one episode succeeds where the policy says what that of the beginning does. */
+/** Plays a group: an episode succeeds if the policy gives the same answer as the initial policy. */
 async function playGroup(runId: string, group: number): Promise<void> {
   const [said, other] = await Promise.all([act(runId, group), act(runId, group, { seed: 1000 + group })]);
   const wanted = await act(runId, group, { policy: `uirl://${runId}/sampler_weights/000000` });

@@ -19,27 +19,30 @@ export interface RecoveryParts {
   warnings: RunWarnings;
 }
 
-/** Has the batches of a run judged by its collapse guard, and takes earlier weights where it says so. */
+/** Passes the batches of a run to its collapse guard, and restores earlier weights on its decision. */
 export class Recovery {
   constructor(private readonly parts: RecoveryParts) {}
 
-  /** Why the run should end; undefined while it should go on. */
+  /** Why the run should end; undefined while it should continue. */
   get ended(): string | undefined {
     return this.parts.progress.guard.ended;
   }
 
-  /** Factor of the learning rate. */
+  /** Factor on the learning rate. */
   get learningRate(): number {
     return this.parts.progress.guard.learningRate;
   }
 
-  /** Steps that the policy of a trained token may be behind: those before the run went back last are none of its line. */
+  /**
+   * Maximum age in steps of the policy of a trained token: policies from before the last restore belong to another
+   * lineage.
+   */
   get maxStepsOffPolicy(): number {
     const { maxStepsOffPolicy, progress } = this.parts;
     return Math.max(0, Math.min(maxStepsOffPolicy, progress.step - progress.guard.notBefore));
   }
 
-  /** Judges a batch before it is trained. @param hasSignal whether training on it would change anything */
+  /** Judges a batch before training on it. @param hasSignal whether training on it would change the policy */
   judge(plan: BatchPlan, hasSignal: boolean): Verdict {
     const { options, progress } = this.parts;
     const groups = [...plan.kept, ...plan.replaced];
@@ -52,7 +55,10 @@ export class Recovery {
     return new CollapseGuard(options, progress.guard).judge(batch);
   }
 
-  /** A step that takes earlier weights instead of training; those of now where they are gone, which ends the run. */
+  /**
+   * A step that restores earlier weights instead of training; if they are gone, it keeps the current ones, which ends
+   * the run.
+   */
   async goBack({ step, reason }: Extract<Verdict, { kind: 'restore' }>): Promise<BatchResult> {
     const { durable, progress, weights, warnings } = this.parts;
     const { guard } = progress;
@@ -68,7 +74,7 @@ export class Recovery {
     };
   }
 
-  /** The oldest policy of a batch, as far as its tokens may be trained. */
+  /** The oldest policy of a batch whose tokens may be trained on. */
   private sampledBy(versions: readonly number[]): number {
     const { step } = this.parts.progress;
     return Math.max(step - this.maxStepsOffPolicy, Math.min(step, ...versions));

@@ -1,17 +1,17 @@
 import { wilson, type GroupResult } from '@ui-rl/contracts';
 
-/** Successes of so many episodes; a success may be a share of one, where rewards judge. */
+/** Successes and episodes; a success may be fractional if rewards judge. */
 export type Score = [successes: number, episodes: number];
 
 export const NO_SCORE: Score = [0, 0];
-/** Batches that are remembered of a task. */
+/** Number of batches that are remembered per task. */
 const PER_TASK = 8;
-/** Batches of a task whose mean counts as its best: one alone is more often luck. */
+/** Number of batches of a task whose mean counts as its best: a single one is more often luck. */
 const TOGETHER = 2;
-/** Tasks that are remembered, those that were played last. */
+/** Number of most recently played tasks that are remembered. */
 const MAX_TASKS = 500;
 
-/** Scores of the same tasks, over as many episodes each. */
+/** Scores of the same tasks, over the same number of episodes each. */
 export interface Comparison {
   observed: Score;
   /** Of the latest batches of each task. */
@@ -22,14 +22,14 @@ export interface Comparison {
 
 export const NOTHING_COMPARED: Comparison = { observed: NO_SCORE, mean: NO_SCORE, best: NO_SCORE };
 
-/** Comparisons of batches in a row, as one. */
+/** Combines comparisons of consecutive batches. */
 export function together(a: Comparison, b: Comparison): Comparison {
   return { observed: plus(a.observed, b.observed), mean: plus(a.mean, b.mean), best: plus(a.best, b.best) };
 }
 
-/** The scores of tasks in the latest batches: what a batch is compared with. */
+/** The scores of tasks in the latest batches, with which a batch is compared. */
 export class TaskScores {
-  /** By task, those that were played last at the end. */
+  /** By task, most recently played last. */
   private readonly scores: Map<string, Score[]>;
 
   constructor(entries: readonly (readonly [string, Score[]])[]) {
@@ -40,7 +40,7 @@ export class TaskScores {
     return [...this.scores].slice(-MAX_TASKS);
   }
 
-  /** What a batch reached on tasks that were played before, beside their mean and their best of then. */
+  /** A batch's scores on tasks that were played before, with their mean and their best at that time. */
   compare(results: readonly GroupResult[]): Comparison {
     const compared: Comparison = { observed: NO_SCORE, mean: NO_SCORE, best: NO_SCORE };
     for (const [task, own] of byTask(results)) {
@@ -65,7 +65,7 @@ export class TaskScores {
     return isNew;
   }
 
-  /** Whether each task succeeded in all episodes when it was played last. */
+  /** Whether each task succeeded in all episodes when it was last played. */
   get allSolved(): boolean {
     return [...this.scores.values()].every((known) => rateOf(known.at(-1)!) === 1);
   }
@@ -86,7 +86,7 @@ function byTask(results: readonly GroupResult[]): Map<string, Score> {
   return tasks;
 }
 
-/** Whether a score lies far below another one, beyond what both intervals (95 %) allow for. */
+/** Whether a score is far below another one, beyond both 95 % intervals. */
 export function isFarBelow(found: Score, best: Score, drop: number): boolean {
   return found[1] > 0 && wilson(...found)[1] < drop * wilsonLow(best);
 }

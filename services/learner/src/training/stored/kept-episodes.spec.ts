@@ -49,7 +49,7 @@ describe('a run with a buffer of successes', () => {
     };
   }
 
-  /** Successes of two tasks, then failures alone: what is trained is what was kept. */
+  /** Successes of two tasks, then only failures: the training data are the kept episodes. */
   async function train(stopsAfter: readonly number[]) {
     const runId = await world.startRun(options());
     const rewards: [number, number][] = [
@@ -84,7 +84,7 @@ describe('a run with a buffer of successes', () => {
     expect(said('chosen')).toEqual([1, 2, 0, 0]);
     expect(said('replayed')).toEqual([0, 1, 1, 1]);
     expect(said('buffered')).toEqual([1, 2, 2, 2]);
-    // Of a kept episode the sampler of today says nothing.
+    // The current sampler has no log-probabilities of a kept episode.
     expect(calm.metrics[1]['optim/kl_sample_train_v2']).toBeLessThan(1e-4);
     expect(calm.metrics[3]['optim/samples']).toBe(1);
     expect(calm.metrics[3]['optim/kl_sample_train_v2']).toBeUndefined();

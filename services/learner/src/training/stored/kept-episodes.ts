@@ -4,11 +4,11 @@ import { readJson } from '@ui-rl/bus';
 import { StoredEpisode, type Trajectory } from '@ui-rl/contracts';
 import { linesOf } from './lines';
 
-/** What an estimator carries from batch to batch: saved with each step, so that a run that was stopped goes on with it. */
+/** An estimator's state between batches: saved with each step, so that a resumed run continues with it. */
 export interface Carried {
-  /** Its own, as JSON; undefined before the first batch, and where it remembers nothing. */
+  /** Its own JSON state; undefined before the first batch, and if it has none. */
   memory?: unknown;
-  /** Episodes that it wants to see again. */
+  /** Episodes to present again. */
   kept: readonly Trajectory[];
 }
 
@@ -17,7 +17,7 @@ export const NOTHING_CARRIED: Carried = { kept: [] };
 const MEMORY_FILE = 'estimator.json';
 const KEPT_FILE = 'kept-episodes.jsonl';
 
-/** Files of a checkpoint by name: none where nothing is carried. */
+/** Files of a checkpoint by name; empty without state. */
 export function filesOfCarried({ memory, kept }: Carried): Record<string, string> {
   return {
     ...(memory === undefined ? {} : { [MEMORY_FILE]: `${JSON.stringify(memory)}\n` }),
@@ -27,7 +27,7 @@ export function filesOfCarried({ memory, kept }: Carried): Record<string, string
   };
 }
 
-/** What the checkpoint in a folder carries. Throws where its files say something else than they should. */
+/** Reads the state in a checkpoint folder. Throws if its files are invalid. */
 export async function readCarried(dir: string): Promise<Carried> {
   const memory = await ifThere(readFile(join(dir, MEMORY_FILE), 'utf8'));
   return {

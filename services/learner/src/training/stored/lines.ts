@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 
-/** Where a line stands in its file. */
+/** Position of a line in its file. */
 export interface LinePlace {
   /** From 1. */
   number: number;
-  /** Of its first byte. */
+  /** Offset of its first byte. */
   offset: number;
   /** Without the line break. */
   bytes: number;
@@ -15,12 +15,12 @@ export interface Line extends LinePlace {
   content: Uint8Array;
 }
 
-/** An episode of a hundred turns with a screenshot of several megabytes each is shorter. */
+/** Larger than an episode of a hundred turns with a screenshot of several megabytes each. */
 export const MAX_LINE_BYTES = 512 * 2 ** 20;
 
 const BREAK = 10;
 
-/** The lines of a file that hold anything, one after the other. Throws where one is longer than `MAX_LINE_BYTES`. */
+/** The non-empty lines of a file. Throws if one is longer than `MAX_LINE_BYTES`. */
 export async function* linesOf(path: string): AsyncGenerator<Line> {
   let parts: Buffer[] = [];
   let [number, offset, held] = [1, 0, 0];
@@ -50,7 +50,7 @@ export async function* linesOf(path: string): AsyncGenerator<Line> {
   if (!isBlank(last.content)) yield last;
 }
 
-/** The bytes of a line that was found before. Throws where the file is shorter now. */
+/** The bytes of a previously found line. Throws if the file is shorter now. */
 export async function readLine(path: string, { number, offset, bytes }: LinePlace): Promise<Uint8Array> {
   const file = await open(path);
   try {

@@ -8,8 +8,8 @@ import type { RunWarnings } from '../../warnings';
 import { StoredEpisodes, type EpisodeChecks } from './stored-episodes';
 
 /**
- * Checks the episodes of the warm start; undefined where a run has none, or is beyond it.
- * @throws Misconfigured where they cannot be learnt from
+ * Validates the episodes of the warm start; undefined if a run has none, or is beyond it.
+ * @throws Misconfigured if they cannot be trained on
  */
 export async function openStored(
   { warmStart, maxSequence }: LearnerOptions,
@@ -38,7 +38,7 @@ export async function openStored(
   return stored;
 }
 
-/** What tokens say: with the special tokens that a model writes itself, and without, as they were recorded before. */
+/** Texts of tokens: with the special tokens that a model writes itself, and without, the earlier form. */
 function textsOf(folder: PromptFolder): EpisodeChecks['textsOf'] {
   const renderer = makeRenderer(folder);
   return (tokenIds) => [

@@ -3,12 +3,12 @@ import type { LossScope } from '@ui-rl/plugin-kit';
 import { rankedPairs } from '../pairs';
 import type { EpisodeNote } from './stored-episodes';
 
-/** What belongs together in a batch: an episode, or the better and the worse one of a pair. */
+/** The unit of a batch: an episode, or the better and the worse one of a pair. */
 export type Unit = readonly EpisodeNote[];
 
 /**
- * What can be learnt from episodes: those whose return exceeds the threshold; for a loss over pairs, of each task and start the best
- * with the worst, then the next ones, while their returns differ.
+ * The training units of episodes: those whose return exceeds the threshold; for a loss over pairs, the best and the
+ * worst of each task and start, then the next ones, while their returns differ.
  */
 export function unitsOf(episodes: readonly EpisodeNote[], scope: LossScope, rewardThreshold: number): Unit[] {
   if (scope !== 'pair') {
@@ -22,15 +22,15 @@ export function unitsOf(episodes: readonly EpisodeNote[], scope: LossScope, rewa
 }
 
 export interface BatchesOptions {
-  /** Units per step; fewer in the last of an epoch. */
+  /** Units per step; fewer in the last one of an epoch. */
   batchSize: number;
-  /** Passes over all units; ignored where `steps` is given. */
+  /** Passes over all units; ignored if `steps` is given. */
   epochs: number;
   steps?: number | undefined;
   seed: number;
 }
 
-/** Which units each step trains: every epoch all of them once, in an order that seed and epoch alone decide. */
+/** The units of each step: every epoch contains all of them once, in an order that depends only on seed and epoch. */
 export class StoredBatches {
   readonly steps: number;
   private readonly perEpoch: number;
@@ -43,7 +43,7 @@ export class StoredBatches {
     this.steps = options.steps ?? options.epochs * this.perEpoch;
   }
 
-  /** Passes over all units that are done after so many steps. */
+  /** Number of passes over all units after this many steps. */
   epochsAfter(steps: number): number {
     return steps / this.perEpoch;
   }

@@ -10,27 +10,27 @@ import { Misconfigured } from '@ui-rl/service';
 import { findDefect, type TokenLimits } from '../turn-data';
 import { linesOf, readLine, type LinePlace } from './lines';
 
-/** What is known of an episode before it is read again. */
+/** The properties of an episode that stay in memory. */
 export interface EpisodeNote {
   rolloutId: string;
   line: LinePlace;
-  /** The same for episodes of one task from one start, which can be compared. */
+  /** Equal for episodes of one task from one start, which can be compared. */
   start: string;
   reward: number;
 }
 
-/** What episodes have to fit. */
+/** The requirements on episodes. */
 export interface EpisodeChecks {
   tokens: TokenLimits;
   /** Longest sequence in tokens, prompt and answer together. */
   maxSequence: number;
-  /** What sampled tokens may say in this model, as it is written today first. */
+  /** Valid texts of sampled tokens in this model, the current form first. */
   textsOf: (tokenIds: readonly number[]) => readonly string[];
-  /** Tasks that are evaluated: nothing is learnt from them. */
+  /** Evaluation tasks, which are excluded from training. */
   evaluationTasks: readonly Task[];
 }
 
-/** A trajectory with the screenshots that stand in its line. */
+/** A trajectory with the screenshots in its line. */
 export interface ReadEpisode {
   trajectory: Trajectory;
   /** sha256 → PNG. */
@@ -38,20 +38,20 @@ export interface ReadEpisode {
 }
 
 /**
- * A file of episodes, a `StoredEpisode` a line. All of it is checked when it is opened, as messages from outside are; episodes and
- * screenshots are read when they are needed.
+ * A file of episodes, one `StoredEpisode` per line. Everything is validated on opening, like messages from outside;
+ * episodes and screenshots are read on demand.
  */
 export class StoredEpisodes {
   /** In the order of the file. */
   readonly episodes: EpisodeNote[] = [];
-  /** Why episodes are left out → how many. */
+  /** Reason for excluding episodes → their number. */
   readonly leftOut = new Map<string, number>();
-  /** Screenshot → the line that has it. */
+  /** Screenshot → the line that contains it. */
   private readonly images = new Map<string, LinePlace>();
 
   private constructor(private readonly path: string) {}
 
-  /** @throws Misconfigured that names the first line that is wrong, or says that none can be learnt from */
+  /** @throws Misconfigured that names the first invalid line, or says that no episode can be trained on */
   static async open(path: string, checks: EpisodeChecks): Promise<StoredEpisodes> {
     const stored = new StoredEpisodes(path);
     const lines = new Map<string, number>();
@@ -80,7 +80,7 @@ export class StoredEpisodes {
     return this.parse(await readLine(this.path, line), line);
   }
 
-  /** The bytes of a screenshot; null where no line has it. */
+  /** The bytes of a screenshot; null if no line contains it. */
   async image(hash: string): Promise<Uint8Array | null> {
     const line = this.images.get(hash);
     if (line === undefined) return null;
@@ -100,7 +100,7 @@ export class StoredEpisodes {
     return { trajectory, images: new Map(pngs) };
   }
 
-  /** What is wrong with an episode; undefined where nothing is. */
+  /** Describes the fault of an episode; undefined if there is none. */
   private defectOf(trajectory: Trajectory, checks: EpisodeChecks): string | undefined {
     const defect = findDefect(trajectory, checks.tokens);
     if (defect !== undefined) return `cannot be trained: ${defect}`;
@@ -126,12 +126,12 @@ export class StoredEpisodes {
   }
 }
 
-/** As databases store a text, which take no NUL. */
+/** A text as databases store it, without NUL. */
 function asStored(text: string): string {
   return text.replaceAll('\0', '\uFFFD');
 }
 
-/** Evaluated tasks, by all that names one. */
+/** Evaluation tasks, by all of their names. */
 class EvaluationTasks {
   private readonly names: ReadonlySet<string>;
 
@@ -144,7 +144,7 @@ class EvaluationTasks {
   }
 }
 
-/** Why nothing is learnt from an episode; undefined where it may be. */
+/** Why an episode is excluded from training; undefined if it is not. */
 function reasonToLeaveOut(
   { status, request, turns }: Trajectory,
   evaluated: EvaluationTasks,

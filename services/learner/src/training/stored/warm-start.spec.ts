@@ -18,7 +18,7 @@ beforeAll(async () => {
   file = join(world.runsDir, 'episodes.jsonl');
   const source = await world.startRun({ groupsPerBatch: 4 });
   episodes = [];
-  // Four starts, of which each was played well once, and badly once.
+  // Four starts, each played well once and badly once.
   for (let index = 0; index < 8; index += 1) {
     const [group, member] = [Math.floor(index / 2), index % 2];
     const played = await world.play(source, { group, member, reward: member === 0 ? 1 : 0 });
@@ -49,7 +49,7 @@ function warmStart(changes: Partial<WarmStartOptions> = {}): WarmStartOptions {
 const ended = (runId: string) =>
   eventually('the end', async () => (await world.bus.runs.state(runId))?.phase === 'final_eval', 60_000);
 
-/** The digest of the weights after each step that is kept. */
+/** The digest of the weights after each kept step. */
 async function digests(runId: string): Promise<string[]> {
   return (await world.events(runId, 'checkpoint')).map(({ adapterDigest }) => adapterDigest);
 }
@@ -69,7 +69,7 @@ it('trains on stored successes before it asks for episodes, and then goes on wit
   });
   const names = Object.keys(before[2].metrics);
   expect(names.filter((name) => metricInfo(name) === undefined)).toEqual([]);
-  // Nobody of this run sampled them.
+  // This run did not sample them.
   expect(names.filter((name) => name.includes('kl_sample_train'))).toEqual([]);
   expect(before[5].metrics['optim/loss']).toBeLessThan(before[0].metrics['optim/loss']);
   const successes = episodes.filter(({ reward }) => reward > 0).map(({ request }) => request.rolloutId);
@@ -81,7 +81,7 @@ it('trains on stored successes before it asks for episodes, and then goes on wit
   await world.playGroup(runId, 1, [0, 1]);
   await world.reached(runId, 7);
   await ended(runId);
-  // The end of the warm start is announced and stays, whichever steps do.
+  // The end of the warm start is announced and kept, whichever steps are.
   const checkpoints = (await world.events(runId, 'checkpoint')).map(({ step, warmStart, last }) => ({
     ...{ step, warmStart, last },
   }));
@@ -142,7 +142,7 @@ it('prefers the better episode of each start to the worse one, and may end the r
   const steps = await world.events(runId, 'train_step');
   expect(steps).toHaveLength(8);
   expect(steps[0].metrics['optim/margin']).toBeCloseTo(0, 5);
-  // Every pair counts alike: −log σ(0).
+  // Every pair has the same weight: −log σ(0).
   expect(steps[0].metrics['optim/loss']).toBeCloseTo(Math.log(2), 4);
   expect(steps[7].metrics['optim/margin']).toBeGreaterThan(0.1);
   expect(steps[7].metrics['optim/accuracy']).toBe(1);
@@ -157,7 +157,7 @@ const DETERMINISTIC: Partial<LearnerOptions> = {
   },
 };
 
-/** Begins a run, and ends its learner as soon as these steps are reached; another one goes on. */
+/** Starts a run, and stops its learner as soon as these steps are reached; another one resumes. */
 async function startTorn(options: Partial<LearnerOptions>, stops: readonly number[]): Promise<string> {
   const runId = await world.startRun(options);
   for (const stop of stops) {
@@ -185,7 +185,7 @@ it('gives the same weights step by step, wherever its process ended', async () =
   };
   const calm = await train([]);
   expect(new Set(calm).size).toBe(8);
-  // In the middle, and between the warm start and what follows it.
+  // In the middle, and between the warm start and the next step.
   expect(await train([2, 6])).toEqual(calm);
 }, 180_000);
 

@@ -15,7 +15,7 @@ export interface WarmStartParts {
   stored: StoredEpisodes;
   screenshots: Screenshots;
   components: ComponentRegistry;
-  /** Of the reinforcement learning that follows, which shares its optimizer. */
+  /** Algorithm of the subsequent reinforcement learning, which shares its optimizer. */
   algorithm: Algorithm;
   context: SequenceContext;
   seed: number;
@@ -26,14 +26,14 @@ export interface WarmStartStep extends BatchResult {
   rolloutIds: string[];
 }
 
-/** Supervised training on stored episodes: the first steps of a run. What a step trains follows from its number alone. */
+/** Supervised training on stored episodes: the first steps of a run. The data of a step depend only on its number. */
 export class WarmStart {
   private readonly logger = new Logger('training');
   private readonly units: readonly Unit[];
   private readonly batches: StoredBatches;
   private readonly trainer: BatchTrainer;
 
-  /** @throws Misconfigured where nothing can be learnt from the episodes */
+  /** @throws Misconfigured if the episodes cannot be trained on */
   constructor(
     private readonly options: WarmStartOptions,
     private readonly parts: WarmStartParts,
@@ -58,7 +58,7 @@ export class WarmStart {
     return this.options.only;
   }
 
-  /** @param step steps trained before, fewer than `steps` @param digest of the weights now */
+  /** @param step number of steps trained before, less than `steps` @param digest of the current weights */
   async train(step: number, digest: string): Promise<WarmStartStep> {
     const units = this.batches.at(step).map((index) => this.units[index]);
     const groups: Group[] = [];
@@ -88,7 +88,7 @@ export class WarmStart {
   }
 }
 
-/** The returns of episodes rank the sides of pairs; every one that was chosen is imitated alike. */
+/** Returns of episodes rank the sides of pairs; every selected episode is imitated with the same weight. */
 function supervised(
   algorithm: Algorithm,
   { loss, lossComponent, learningRate }: WarmStartOptions & Pick<Algorithm, 'lossComponent'>,
@@ -97,7 +97,7 @@ function supervised(
     ...algorithm,
     ...{ loss, lossComponent, lossInputs: lossComponent.inputs, learningRate },
     ...{ regularizers: [], klPenaltyCoef: 0, computePostKl: false, skipsZeroAdvantages: false },
-    // Every pair counts alike, however long its episodes are.
+    // Every pair has the same weight, however long its episodes are.
     ...(lossComponent.scope === 'pair' ? { aggregation: 'sequence-mean' as const } : {}),
     advantage: { name: 'return of stored episodes' },
     estimator: {

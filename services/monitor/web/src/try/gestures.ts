@@ -3,39 +3,41 @@ import type { Action } from './live';
 
 type Point = [number, number];
 
-/** After so long without another key, what was typed is one action. */
+/** Pause after the last key, in ms, at which typed text becomes one action. */
 const TYPING_MS = 700;
-/** Clicks at one place within so long are one action. */
+/** Clicks at one point within this time form one action. */
 const CLICKS_MS = 300;
 const SCROLL_MS = 200;
-/** A pointer that is down for so long presses long. */
+/** Duration of a press that counts as a long press. */
 const LONG_MS = 700;
-/** CSS pixels of what is shown from which a press is a drag: hands are not steadier on a smaller picture. */
+/**
+ * Minimum movement of a drag, in CSS pixels of the displayed picture: hands are not steadier on a smaller picture.
+ */
 const DRAG = 6;
 const CLICKS = ['click', 'double_click', 'triple_click'];
-/** What a wheel gives for a notch, in CSS pixels. */
+/** Wheel delta per notch, in CSS pixels. */
 const NOTCH = 100;
 const MAX_NOTCHES = 50;
 
 export interface Gestures {
-  /** What is being typed. */
+  /** The text being typed. */
   text: string;
   typed(text: string): void;
-  /** Takes the last character back that is not yet sent; false where there is none. */
+  /** Removes the last unsent character; false if there is none. */
   takeBack(): boolean;
   pressed(at: Point): void;
   released(at: Point): void;
-  /** What is down does nothing. */
+  /** Cancels the current press. */
   forget(): void;
   scrolled(at: Point, deltaX: number, deltaY: number): void;
-  /** Sends what is being collected. */
+  /** Sends the collected input. */
   flush(): void;
 }
 
 /**
- * Puts together what a person does to actions: characters to texts, clicks to double clicks, turns of the wheel to notches.
+ * Combines input events to actions: characters to texts, clicks to double clicks, wheel events to notches.
  *
- * @param scale pixels of the screenshot per CSS pixel of what is shown
+ * @param scale pixels of the screenshot per CSS pixel of the displayed picture
  */
 export function useGestures(act: (action: Action) => void, scale: () => number): Gestures {
   const [text, setText] = useState('');

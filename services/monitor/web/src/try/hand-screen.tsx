@@ -5,10 +5,10 @@ import { isText, keysOf } from './keys';
 import { useGestures } from './gestures';
 import { shapeOf } from './turns';
 
-/** CSS pixels of what a wheel counts in: pixels, lines, pages. */
+/** CSS pixels per unit of a wheel event: pixels, lines, pages. */
 const PIXELS_OF_WHEEL = [1, 100 / 3, 800];
 
-/** The screenshot as something to be operated: what is done on it is done on the page. */
+/** The interactive screenshot: input on it is performed on the page. */
 export function HandScreen({ view }: { view: View }) {
   const [error, setError] = useState<string | null>(null);
   const image = useRef<HTMLImageElement>(null);
@@ -33,7 +33,7 @@ export function HandScreen({ view }: { view: View }) {
     else if (event.key === 'Backspace' && gestures.takeBack()) event.preventDefault();
     else {
       const keys = keysOf(event);
-      // Pasting comes as an event of its own.
+      // Pasting arrives as a separate event.
       if (keys === null || keys.join() === 'ctrl,v' || keys.join() === 'meta,v') return;
       gestures.flush();
       act({ action: 'key', keys });
@@ -58,7 +58,7 @@ export function HandScreen({ view }: { view: View }) {
   const hand = useRef<HTMLDivElement>(null);
   const onWheel = useRef((_: WheelEvent): void => undefined);
   onWheel.current = (event) => {
-    // The page that is shown is scrolled, and not the one that shows it.
+    // Scroll the displayed page instead of this one.
     event.preventDefault();
     const pixels = PIXELS_OF_WHEEL[event.deltaMode] ?? 1;
     gestures.scrolled(at(event), event.deltaX * pixels, event.deltaY * pixels);
@@ -66,7 +66,7 @@ export function HandScreen({ view }: { view: View }) {
   useEffect(() => {
     const element = hand.current!;
     const listener = (event: WheelEvent) => onWheel.current(event);
-    // React's own listeners cannot keep a page from scrolling.
+    // React's own listeners cannot prevent a page from scrolling.
     element.addEventListener('wheel', listener, { passive: false });
     return () => element.removeEventListener('wheel', listener);
   }, []);

@@ -7,7 +7,7 @@ interface Pressed {
   getModifierState(name: string): boolean;
 }
 
-/** Names of a browser's keys → names of the action vocabulary. */
+/** Browser key names → names of the action vocabulary. */
 const NAMES: Readonly<Record<string, string>> = {
   ArrowDown: 'down',
   ArrowLeft: 'left',
@@ -25,13 +25,13 @@ const NAMES: Readonly<Record<string, string>> = {
   Tab: 'tab',
 };
 
-/** Whether a key writes a character; with AltGr, too, which Windows calls Ctrl and Alt. */
+/** Whether a key writes a character; including AltGr, which Windows reports as Ctrl and Alt. */
 export function isText(event: Pressed): boolean {
   const { key, ctrlKey, metaKey, altKey } = event;
   return isCharacter(key) && (event.getModifierState('AltGraph') || (!ctrlKey && !metaKey && !altKey));
 }
 
-/** The keys of an action, modifiers first; null for a modifier alone and for what no action has. */
+/** The keys of an action, modifiers first; null for a lone modifier and for unsupported keys. */
 export function keysOf({ key, ctrlKey, metaKey, altKey, shiftKey }: Pressed): string[] | null {
   const name =
     NAMES[key] ?? (/^F\d+$/.test(key) ? key.toLowerCase() : isCharacter(key) ? key.toLowerCase() : null);
@@ -41,7 +41,7 @@ export function keysOf({ key, ctrlKey, metaKey, altKey, shiftKey }: Pressed): st
   return [...held, name];
 }
 
-/** One, however many units of UTF-16 it has; names of keys are longer. */
+/** A single character, of any number of UTF-16 units; names of keys are longer. */
 function isCharacter(key: string): boolean {
   return Array.from(key).length === 1;
 }

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 
 export type Action = Readonly<Record<string, unknown>>;
 
-/** As `libs/api` shows it: `src/try/view.ts`. */
+/** In the form of `libs/api`: `src/try/view.ts`. */
 export interface Turn {
   index: number;
   screenshot: string;
@@ -36,7 +36,7 @@ export interface View {
   written: { files: readonly string[]; next: readonly { words: string; command: string }[] } | null;
 }
 
-/** What the command shows, as it changes; and whether it still runs. */
+/** The command's view as it changes, and whether the command still runs. */
 export function useView(): { view: View | null; connected: boolean } {
   const [view, setView] = useState<View | null>(null);
   const [connected, setConnected] = useState(false);
@@ -47,7 +47,7 @@ export function useView(): { view: View | null; connected: boolean } {
     source.addEventListener('view', (event) => {
       const told = JSON.parse(event.data as string) as View;
       setView(told);
-      // The command is about to end: nobody would answer another call.
+      // The command is about to exit and will answer no further requests.
       if (told.phase === 'ended' || told.phase === 'failed') source.close();
     });
     return () => source.close();
@@ -57,7 +57,7 @@ export function useView(): { view: View | null; connected: boolean } {
 
 export const screenshotUrl = (sha256: string): string => `screenshots/${sha256}`;
 
-/** @throws what the command says is wrong */
+/** @throws the command's error */
 export async function send(path: 'action' | 'done' | 'checks', body: object): Promise<void> {
   const headers = { 'Content-Type': 'application/json' };
   const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });

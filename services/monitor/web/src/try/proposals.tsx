@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { Badge, Card, Problem } from '../ui';
 import { type Proposal, send } from './live';
 
-/** What may say that the task is done; whoever has shown it picks. */
+/** Proposed checks for the task, from which the user picks. */
 export function Proposals({ proposals }: { proposals: readonly Proposal[] }) {
   const usable = proposals.filter(({ refused }) => refused === null);
   const refused = proposals.filter((each) => each.refused !== null);

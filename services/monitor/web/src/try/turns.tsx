@@ -3,7 +3,7 @@ import { ActionOverlay, describe } from '../action-overlay';
 import { Badge, Card, Empty } from '../ui';
 import { type Action, screenshotUrl, type Turn, type View } from './live';
 
-/** For the style sheet, which gives a picture the shape of the page. */
+/** For the style sheet, which gives a picture the page's aspect ratio. */
 export function shapeOf({ width, height }: { width: number; height: number }): CSSProperties {
   return { '--wide': width, '--high': height } as CSSProperties;
 }
@@ -26,7 +26,7 @@ export function Screen({
   );
 }
 
-/** All turns, the newest first. */
+/** All turns, newest first. */
 export function Turns({ view: { turns, size, mode } }: { view: View }) {
   return (
     <Card
