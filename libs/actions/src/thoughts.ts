@@ -3,10 +3,8 @@
 /**
  * Markers that begin thoughts: `<think>` (Qwen, GLM, DeepSeek, Holo), `<thinking>` (the cookbook of Qwen's
  * `mobile_use`, Claude), `<think_never_used_…>` and `<seed:think>` (Seed, UI-TARS 2), `◁think▷` (Kimi-VL), `[THINK]`
- * (Mistral),
- * `<|begin_of_thought|>` (Sky-T1), `<|START_THINKING|>` (Command A), `<|channel>thought` (Gemma 4). If the template
- * writes such a marker,
- * the answer does not contain it.
+ * (Mistral), `<|begin_of_thought|>` (Sky-T1), `<|START_THINKING|>` (Command A), `<|channel>thought` (Gemma 4). If the
+ * template writes such a marker, the answer does not contain it.
  */
 const BEGIN =
   /<(?:seed:)?(?:think\w*|thoughts?|reasoning)>|◁think▷|\[THINK\]|<\|begin_of_thought\|>|<\|START_THINKING\|>|<\|channel>thought\b/i;
@@ -50,8 +48,7 @@ export interface ReadAnswer<T> {
 
 /**
  * Parses an answer after its thoughts. Everything before the last end marker is thoughts, whether or not a start
- * marker
- * precedes it. A marker inside the answer's own words is text.
+ * marker precedes it. A marker inside the answer's own words is text.
  *
  * @param read parses the answer from an offset on; called with 0 and with the ends of the thoughts until no thoughts
  *   remain

@@ -8,8 +8,7 @@ export type LossAggregation = 'token-mean' | 'sequence-mean' | 'constant';
 
 /**
  * Weight of each trained token, one number per sequence, so that the loss of the batch is Σ weight · token loss and
- * can
- * be summed over micro-batches.
+ * can be summed over micro-batches.
  * @param tokens_N trained tokens of each sequence of the batch (sequences without any have no weight)
  * @param constantTokens the divisor of `constant`
  */

@@ -9,8 +9,7 @@ export interface LogprobPair {
 /**
  * Divergence between sampler and trainer on the tokens of a batch; empty without tokens. Names as in Tinker's logs:
  * `optim/kl_sample_train_v1` is mean(logp_sample − logp_train), `_v2` half the mean square; both are near 0 if
- * sampling and
- * training agree.
+ * sampling and training agree.
  */
 export function divergenceMetrics(pairs: Iterable<LogprobPair>): Record<string, number> {
   let [tokens, difference, squares, ratios, maxDifference, maxRatio] = [0, 0, 0, 0, 0, 0];

@@ -17,8 +17,8 @@ import { isTransient } from './retry';
 
 /**
  * Limit on unacknowledged messages and on waiting pulls of all readers of a consumer together. The broker's defaults,
- * 1000 and
- * 512, are below the number of slots of a large fleet. Readers limit themselves: each pulls only for its free slots.
+ * 1000 and 512, are below the number of slots of a large fleet. Readers limit themselves: each pulls only for its
+ * free slots.
  */
 const MAX_PLACES = 16_384;
 /** nats-server cannot change this setting of an existing consumer. */

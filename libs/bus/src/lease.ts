@@ -31,8 +31,7 @@ export interface LeasePlace {
 
 /**
  * Waits until the lease is free: it was never held, was released, or its holder stopped renewing it. Expiry is
- * measured
- * by this process's clock, and only while the broker answers, because no renewal can arrive otherwise.
+ * measured by this process's clock, and only while the broker answers, because no renewal can arrive otherwise.
  * @param after the new epoch is larger than this and than the epoch of the current lease
  * @throws LeaseLost when the signal aborts
  */

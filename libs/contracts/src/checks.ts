@@ -15,9 +15,8 @@ import { toInstance } from './to-instance';
 
 /**
  * How a value is compared. `contains` looks for a part of a text or an element of a list; `matches` compares a whole
- * text with a pattern in which
- * `*` matches anything; `at_least` and `at_most` compare numbers; `exists` with `true` or `false` only tests whether
- * there is a value.
+ * text with a pattern in which `*` matches anything; `at_least` and `at_most` compare numbers; `exists` with `true`
+ * or `false` only tests whether there is a value.
  */
 export const CHECK_OPERATORS = [
   'equals',

@@ -30,8 +30,8 @@ export type ChoiceReason = (typeof CHOICE_REASONS)[number];
 export class CurriculumChoice {
   /**
    * `measured`: its success rate is within the band; `new`: it has too few measurements; `explored`: it is outside of
-   * the band and is tried again; `level`: it has
-   * the difficulty of the current level; `nothing_else`: every task is outside of the band.
+   * the band and is tried again; `level`: it has the difficulty of the current level; `nothing_else`: every task is
+   * outside of the band.
    */
   @IsIn(CHOICE_REASONS)
   reason: ChoiceReason;

@@ -3,8 +3,7 @@ export const MAX_KEPT_TOKENS = 512;
 
 /**
  * Encodes the kept tokens of each sampled token's distribution compactly: for each token their number (0: all) and
- * the
- * ascending differences between them, as varints of 7 bits per byte, in base64.
+ * the ascending differences between them, as varints of 7 bits per byte, in base64.
  * @param kept by sampled token; empty or undefined for whole distributions
  */
 export function encodeKeptTokens(kept: readonly ArrayLike<number>[]): string {

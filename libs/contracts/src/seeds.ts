@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Environment seeds, whole numbers of 31 bits, each use with a range of its own: what is evaluated was never trained on.
+ * Environment seeds: 31-bit integers, with a separate range for each use, so that evaluation seeds are never trained
+ * on.
  *
  * | range | first | last |
  * |---|---|---|
  * | training | 0 | 1,073,741,823 |
  * | evaluation | 1,073,741,824 | 1,610,612,735 |
- * | published (tasks sent in by hand) | 1,610,612,736 | 2,147,483,647 |
+ * | published (tasks published by hand) | 1,610,612,736 | 2,147,483,647 |
  */
 export const SEED_RANGES = {
   training: { first: 0, count: 2 ** 30 },

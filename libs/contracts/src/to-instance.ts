@@ -5,12 +5,11 @@ export const MAX_FIELDS = 128;
 
 /**
  * Converts a plain value to an instance of a class, including nested classes, in time linear in its size. Bytes
- * become separate
- * Buffers. An object with more than `MAX_FIELDS` fields stays plain and fails validation.
+ * become separate Buffers. An object with more than `MAX_FIELDS` fields stays plain and fails validation.
  *
  * class-transformer compares each key of an object with all others (100,000 keys: 30 s) and copies arrays element by
- * element. Large objects,
- * and large arrays without objects, are hidden from it behind functions, which it passes through.
+ * element. Large objects, and large arrays without objects, are hidden from it behind functions, which it passes
+ * through.
  */
 export function toInstance<T>(schema: new () => T, plain: object): T {
   return shown(plainToInstance(schema, hidden(plain))) as T;

@@ -34,8 +34,7 @@ export async function answerGrammar(
 
 /**
  * Parses the policy's answer. Validates the result, because an action format from a plugin may be faulty, which must
- * not count as the policy's
- * failure.
+ * not count as the policy's failure.
  *
  * @throws EpisodeFailure `dialect` or `deadline`, Stopped
  */
@@ -89,8 +88,7 @@ export interface ExecutedActions {
 
 /**
  * Executes the actions of an answer in order, until one is not `ok`, the environment ends the episode, or the agent
- * declares
- * that it has finished.
+ * declares that it has finished.
  *
  * @param turnId prefix of the actions' ids: each is executed once, even if it is requested several times
  * @throws EpisodeFailure, Stopped

@@ -29,8 +29,7 @@ type JudgingPlan = Pick<EpisodePlan, 'verifier' | 'rewards' | 'rewardsJudge' | '
 
 /**
  * Calls the verifier and the rewards. A training episode without any judge is not a failure of the policy, but a
- * reward of 0 would treat
- * it as one.
+ * reward of 0 would treat it as one.
  *
  * @throws EpisodeFailure that names the component that failed or timed out, Stopped
  */

@@ -10,8 +10,7 @@ export type ValueMap = Map<Value, Value>;
 
 /**
  * Adds a node of another graph to `target`, in the same scope, and records its outputs in `mapped`, which must
- * already
- * contain all of its operands.
+ * already contain all of its operands.
  * @param lowerings operations to replace
  */
 export function cloneNode(node: Node, target: Graph, mapped: ValueMap, lowerings: Lowerings = {}): void {

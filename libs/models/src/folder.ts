@@ -99,8 +99,7 @@ export async function loadFamily(dir: string): Promise<Family> {
 
 /**
  * Opens a model folder: config.json, safetensors, tokenizer, image processor and chat template. Verifies that every
- * weight
- * exists with its shape. Weights are mapped on demand instead of read, see `WeightType`.
+ * weight exists with its shape. Weights are mapped on demand instead of read, see `WeightType`.
  * @throws ModelError naming the file, what was found and what was expected.
  */
 export async function loadModelFolder(dir: string, options: LoadOptions = {}): Promise<ModelFolder> {
@@ -170,8 +169,7 @@ export function withDtype(config: Record<string, unknown>, dtype: FloatDtype): R
 
 /**
  * Writes full weights as a Hugging Face folder: config.json, one model.safetensors, and the other files of the folder
- * the
- * model came from.
+ * the model came from.
  * @throws ModelError if a weight that the configuration requires is missing or has the wrong shape, before anything
  *   is written.
  */

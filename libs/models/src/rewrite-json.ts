@@ -11,8 +11,7 @@ const tokens = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
 
 /**
  * A JSON object with some fields changed and the spelling of all numbers preserved: transformers rejects a
- * configuration
- * with 1 in place of a float such as 1.0, which JavaScript cannot distinguish.
+ * configuration with 1 in place of a float such as 1.0, which JavaScript cannot distinguish.
  *
  * @param change receives the object with such numbers as opaque strings.
  */

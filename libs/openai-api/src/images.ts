@@ -19,10 +19,8 @@ export interface ReadImage {
 
 /**
  * Reads an image from a data URL: PNG, JPEG, WebP, or the first frame of a GIF. Converts it to a PNG with the pixels
- * that
- * a model sees (`decodeRgb` of `@ui-rl/image-decoding`): with EXIF orientation applied, on white where it is
- * transparent.
- * Rejects addresses: nothing is fetched for a caller.
+ * that a model sees (`decodeRgb` of `@ui-rl/image-decoding`): with EXIF orientation applied, on white where it is
+ * transparent. Rejects addresses: nothing is fetched for a caller.
  *
  * @param param position in the request
  * @param maxPixels maximum number of pixels

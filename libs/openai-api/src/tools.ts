@@ -79,8 +79,7 @@ export function templateCall(name: string, given: ToolCall['function']['argument
 /**
  * Parses calls in the form that most chat templates show to models (`<tool_call>` around JSON with `name` and
  * `arguments`), and returns the remaining text. Thoughts are text, whatever calls they draft, and so are unparsable
- * calls; truncated thoughts
- * contain no calls. Drops calls beyond the first `most`.
+ * calls; truncated thoughts contain no calls. Drops calls beyond the first `most`.
  */
 export function readCalls(answer: string, most = Infinity): { text: string; calls: FunctionCall[] } {
   const { value: found, isCutOff } = readBehindThoughts(answer, (start) => {

@@ -3,8 +3,7 @@ import type { Deadline } from './kinds';
 
 /**
  * Calls a plugin with a deadline and a signal that aborts at the deadline. Rejects with the plugin's error, or with a
- * timeout. A plugin that
- * blocks the event loop cannot be interrupted; run it in a thread.
+ * timeout. A plugin that blocks the event loop cannot be interrupted; run it in a thread.
  * @param what name of the plugin for messages: `tracker "mlflow"`
  * @param outer aborts the call earlier
  */

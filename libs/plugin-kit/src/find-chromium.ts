@@ -17,8 +17,7 @@ const INSTALL = 'npx playwright install --with-deps chromium';
 
 /**
  * The browser to use: the configured one (`named`), the one that Playwright `downloaded` (its `executablePath()`,
- * which may not exist), or the
- * system's.
+ * which may not exist), or the system's.
  *
  * @throws Error that explains how to install one
  */

@@ -73,8 +73,7 @@ export class ComponentRegistry implements ComponentCatalogue {
 
   /**
    * `files`: the modules that a user named, for threads and processes that load them, too. `place`: the service that
-   * loaded them, for
-   * messages about a missing component.
+   * loaded them, for messages about a missing component.
    */
   constructor(
     private readonly loaded: readonly LoadedComponent[],

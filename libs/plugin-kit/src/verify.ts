@@ -6,9 +6,8 @@ import { isRecord } from './show';
  * Judges the state that an environment reports at the end of an episode.
  *
  * Returns true if all checks hold, null if there are none. A missing path fails its check, so that a misspelt path
- * never
- * passes, except for `exists`. Checks of a page were evaluated by the environment, which reports the results under
- * `CHECK_RESULTS`, including the case that a state could not be read.
+ * never passes, except for `exists`. Checks of a page were evaluated by the environment, which reports the results
+ * under `CHECK_RESULTS`, including the case that a state could not be read.
  *
  * @throws PluginError `invalid` if an environment has not evaluated a check: that says nothing about the policy
  */
@@ -49,12 +48,9 @@ export function valueAt(state: unknown, path: string): unknown {
 
 /**
  * Whether a value satisfies a check. `equals` and `not_equals` compare whole values; `contains` looks for a part of a
- * string,
- * or for an element of a list (an object matches an element that has all of its fields); `matches` is a text with `*`
- * as wildcard;
- * `at_least` and `at_most` compare numbers. Undefined satisfies only `exists: false`. Texts are compared in Unicode
- * NFC, so that
- * differently composed accents are equal.
+ * string, or for an element of a list (an object matches an element that has all of its fields); `matches` is a text
+ * with `*` as wildcard; `at_least` and `at_most` compare numbers. Undefined satisfies only `exists: false`. Texts are
+ * compared in Unicode NFC, so that differently composed accents are equal.
  */
 export function compare(operator: CheckOperator, found: unknown, wanted: unknown): boolean {
   if (operator === 'exists') return (found !== undefined) === (wanted ?? true);

@@ -29,13 +29,11 @@ const own = new Set<string>();
 
 /**
  * Claims a file: among all processes that try, one holds it until it releases it or ends. The file is written under a
- * temporary name and linked to its
- * name, so that it never appears incomplete.
+ * temporary name and linked to its name, so that it never appears incomplete.
  *
  * A claim whose owner has ended is replaced by a rename. Only the holder of the claim `<file>.after.<id>` may do so,
- * where the id is that of the
- * file to replace: a process that read the file before another one replaced it finds another id, and does not touch
- * the file.
+ * where the id is that of the file to replace: a process that read the file before another one replaced it finds
+ * another id, and does not touch the file.
  */
 export async function claimFile(file: string, owner: string, isGone: IsGone): Promise<ClaimResult> {
   const id = randomUUID();

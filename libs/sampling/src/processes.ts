@@ -107,8 +107,7 @@ export class Processes {
 
   /**
    * Picks the process for an answer with these weights: the one with the episode's prefix, else the least busy one,
-   * and among
-   * equally busy ones the one that has seen the episode's images.
+   * and among equally busy ones the one that has seen the episode's images.
    * @param avoided processes that have failed at this request: used only if there are no others
    */
   pick(

@@ -14,8 +14,7 @@ export interface RunFileReceiver {
 
 /**
  * Validates the run file of a run and fetches the files that it names on other machines: in the result, those options
- * are paths of
- * copies in the cache. Waits while the broker is unavailable.
+ * are paths of copies in the cache. Waits while the broker is unavailable.
  * @param uses groups and options whose files this service reads: `tasks`, `model.action_format`; others keep their
  *   addresses
  * @throws SettingsError that names the option, also if a file was never uploaded

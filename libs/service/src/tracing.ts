@@ -5,8 +5,7 @@ import { redactUrl } from '@ui-rl/settings';
 
 /**
  * Sends the spans of this process to an OpenTelemetry collector (OTLP over HTTP): those of the bus and any others.
- * OpenTelemetry's
- * library reads its own variables for sampling, batches and headers.
+ * OpenTelemetry's library reads its own variables for sampling, batches and headers.
  * @param url of the collector's traces: `http://127.0.0.1:4318/v1/traces`
  */
 export async function startTracing(service: string, url: string): Promise<{ close(): Promise<void> }> {

@@ -22,8 +22,7 @@ type Given = Readonly<Record<string, unknown>>;
 /**
  * The configuration of a run by group: every option with its help, value and default, options of the chosen
  * components after their choice, secrets hidden. Fills in defaults if the run file is valid here; otherwise, for
- * example
- * if a component's module is missing, undescribed options appear with name and value.
+ * example if a component's module is missing, undescribed options appear with name and value.
  *
  * @param usual defaults of this run, by path, that do not come from a class; undefined ones are ignored
  */

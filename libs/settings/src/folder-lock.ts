@@ -10,8 +10,7 @@ export class FolderInUseError extends Error {
 
 /**
  * Locks the data folder of a database or a broker: two processes over one folder would corrupt it. Takes over a lock
- * whose process has
- * ended, for example after a crash. Returns a function that releases it.
+ * whose process has ended, for example after a crash. Returns a function that releases it.
  *
  * @throws FolderInUseError that names the process with the lock
  */

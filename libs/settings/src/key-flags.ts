@@ -14,8 +14,7 @@ export interface KeyFlags {
 
 /**
  * Extracts API keys from flags: `--gbox_api_key KEY` is GBOX_API_KEY for services that the command starts. They are
- * not part of the run file, which is
- * stored and shown.
+ * not part of the run file, which is stored and shown.
  *
  * @throws SettingsError for a key without a value; the message contains no key
  */

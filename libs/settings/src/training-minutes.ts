@@ -11,8 +11,7 @@ export type TimeLimits = Pick<RunFile['training'], 'max_minutes' | 'total_minute
 
 /**
  * Time limit of training in minutes; `Infinity` without a limit. The final evaluation plays the same episodes as the
- * baseline, so the
- * baseline's duration is reserved for it.
+ * baseline, so the baseline's duration is reserved for it.
  *
  * @param minutesBefore from the announcement of the run to the start of its training
  */

@@ -45,8 +45,8 @@ function isFolderName(text: string): boolean {
 
 /**
  * Opens the folder of a run. If it contains checkpoints of another run, all of that run's files are treated as the
- * run file says: deleted (`overwrite`),
- * moved to `earlier.<other run>` and resumed from (`resume`), or left alone (`skip`).
+ * run file says: deleted (`overwrite`), moved to `earlier.<other run>` and resumed from (`resume`), or left alone
+ * (`skip`).
  * @throws RunSkipped, or an error that says what to choose (`ask` is for the command line), or that the other run is
  *   not over
  */

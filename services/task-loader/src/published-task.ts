@@ -19,10 +19,9 @@ export function readPublished(written: object): Task {
 }
 
 /**
- * Completes a published task for an actor: a task with an environment is used as it is; else a source that
- * knows the description completes it, with the source's own description; else it is played in the environment of the
- * first training task, and
- * success is unknown unless it has checks.
+ * Completes a published task for an actor: a task with an environment is used as it is; else a source that knows the
+ * description completes it, with the source's own description; else it is played in the environment of the first
+ * training task, and success is unknown unless it has checks.
  *
  * @throws UnacceptableMessage if the description has no readable text
  */

@@ -15,8 +15,7 @@ export interface ItemKinds {
 
 /**
  * The parts of an answer that is a list of items. Ignores thoughts, and messages beside calls. Messages without any
- * call end the
- * episode.
+ * call end the episode.
  *
  * @throws Rejection
  */

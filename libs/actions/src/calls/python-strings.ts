@@ -37,8 +37,7 @@ export function startsString(text: string, at: number): boolean {
 
 /**
  * A Python string literal, or several that are concatenated by `+` or adjacency: `'a'`, `"""a"""`, `r'C:\temp'`, `'a'
- * 'b'`. All
- * may contain line breaks.
+ * 'b'`. All may contain line breaks.
  *
  * @throws Rejection
  */

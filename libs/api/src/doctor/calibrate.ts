@@ -50,8 +50,7 @@ export interface CalibrateModelOptions extends Omit<CalibrateOptions, 'policy'>,
 
 /**
  * Calibrates a model by name. Without `actionFormat` and without `model.action_format` in the run file, it uses the
- * action format that a run
- * of the model would use.
+ * action format that a run of the model would use.
  *
  * @throws SettingsError, or an error that says what is wrong with the checkpoint
  */
@@ -98,8 +97,7 @@ function sourceOf({ runFile = {} }: Pick<CalibrateOptions, 'runFile'>): RunFileS
 
 /**
  * Has a policy click named targets on a page in the browser. Reports whether the clicks hit, and whether they would
- * hit if the coordinates
- * were read in another space.
+ * hit if the coordinates were read in another space.
  *
  * @throws SettingsError with every fault of the run file; Error if the page could not be played
  */

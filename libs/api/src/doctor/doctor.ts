@@ -26,8 +26,7 @@ export interface DoctorOptions {
 
 /**
  * Checks everything that a run on this machine would use, by using it briefly: it opens the database, the first
- * task's environment and the
- * device. It creates only what these create themselves.
+ * task's environment and the device. It creates only what these create themselves.
  *
  * @throws SettingsError with every fault of the environment variables or the run file
  */

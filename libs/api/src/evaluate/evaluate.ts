@@ -32,10 +32,8 @@ import { tasksFlag, tasksOf } from './tasks';
 export interface EvaluateOptions extends Partial<EngineChoice> {
   /**
    * The candidates, evaluated one after the other on the same tasks and seeds: folders, addresses of checkpoints,
-   * model names, or
-   * OpenAI-compatible endpoints (`https://host/v1#model`). Each may be followed by run-file options that apply to it
-   * only:
-   * `small --model.prompt compact`.
+   * model names, or OpenAI-compatible endpoints (`https://host/v1#model`). Each may be followed by run-file options
+   * that apply to it only: `small --model.prompt compact`.
    */
   checkpoints: readonly string[];
   /** A task file, a folder of task files, or task sources as in a run file. Default: `eval_tasks` of the run file. */
@@ -89,8 +87,7 @@ export interface EvalProgress extends PlayProgress {
  * Plays tasks with each candidate and measures how often each succeeds.
  *
  * @throws SettingsError, or an error that names the faulty checkpoint, task source or endpoint, before the first
- *   episode. A later failure
- *   is reported as `ended`, together with the results so far
+ *   episode. A later failure is reported as `ended`, together with the results so far
  */
 export async function evaluate(options: EvaluateOptions): Promise<EvalReport> {
   const evaluation = await Evaluation.prepare(options);

@@ -2,10 +2,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 
 /**
  * Reads process ids of a broker, the newest last, until the pipe closes. Only the command holds the other end, so the
- * pipe closes however the
- * command ends, including SIGKILL. Services notice the end themselves and get two seconds to disconnect first. The
- * guard checks the command
- * line of the process before it kills, because the system may have reused the process id.
+ * pipe closes however the command ends, including SIGKILL. Services notice the end themselves and get two seconds to
+ * disconnect first. The guard checks the command line of the process before it kills, because the system may have
+ * reused the process id.
  *
  * $1: the broker's configuration, $2: the file that contains its password, $3: a folder to remove, or nothing
  */

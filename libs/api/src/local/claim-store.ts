@@ -14,8 +14,7 @@ const POLL_MS = 50;
 
 /**
  * Claims the store of a private nats-server: two servers over one store would corrupt it. Stops a server that
- * outlived its owner, for example
- * after SIGKILL. Returns a function that releases the store.
+ * outlived its owner, for example after SIGKILL. Returns a function that releases the store.
  *
  * @param dir folder of the server's files
  * @throws Error that names the process that uses the store

@@ -29,8 +29,7 @@ export interface UsualFormat {
 
 /**
  * Reads a run file and fills in `model.action_format` for the model if it is missing. For models outside the hub, it
- * inspects the model's
- * files on this machine; it fetches nothing.
+ * inspects the model's files on this machine; it fetches nothing.
  *
  * @param modelOf the model that plays, if it differs from `model.name`; undefined if unknown
  */

@@ -10,8 +10,7 @@ import { shareFiles } from './share-files';
 
 /**
  * Announces a run to the services of a broker; idle services start with it. First uploads the local files that the
- * run file names. Rejects if
- * the run file names something that other machines cannot access.
+ * run file names. Rejects if the run file names something that other machines cannot access.
  * @param registry the components with which the run file was read
  * @param usualFormat action format of the model if the run file does not set one
  */

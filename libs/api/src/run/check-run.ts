@@ -43,8 +43,7 @@ export interface RunCheck {
 
 /**
  * Reads a run file as `startRun` does and checks the components, tasks and model that it names, without starting
- * anything. Checks the model
- * only if it is on this machine or well known.
+ * anything. Checks the model only if it is on this machine or well known.
  * @throws an error that names the option
  */
 export async function checkRun(

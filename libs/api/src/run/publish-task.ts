@@ -32,8 +32,7 @@ export interface PublishOptions {
 
 /**
  * Publishes a task to the queue of a run: a description, or a whole task as JSON. Validates it as the task-loader
- * does, so that the author
- * sees the error here.
+ * does, so that the author sees the error here.
  *
  * @throws Error that says what is wrong with the task, or that the run has ended; nothing is published then
  */

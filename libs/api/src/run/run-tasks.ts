@@ -16,9 +16,8 @@ export interface TaskCounts {
 
 /**
  * Reads the task sources of a run, to report their faults before anything starts: tasks that nothing can judge, goals
- * that are both trained
- * and evaluated. Warns of tasks that end before their turn limit. Returns null if files of the sources are at a
- * broker.
+ * that are both trained and evaluated. Warns of tasks that end before their turn limit. Returns null if files of the
+ * sources are at a broker.
  *
  * @throws an error that names the option
  */

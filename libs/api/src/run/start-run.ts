@@ -37,8 +37,7 @@ export interface RunOptions {
   workingDir?: string;
   /**
    * `broker`: the services of the broker that `NATS_URL` names. `own`: a broker and six services on this machine,
-   * which stop with
-   * the run. Default: `broker` if `NATS_URL` is set, else `own`.
+   * which stop with the run. Default: `broker` if `NATS_URL` is set, else `own`.
    */
   services?: 'broker' | 'own';
   /** Stops waiting, and stops services of the run; with services of a broker, the run continues. */

@@ -22,9 +22,8 @@ const NAME = 'by-hand';
 
 /**
  * Converts a person's episode to the answers that a model would have given, token by token, for a run that starts
- * from it
- * (`training.warm_start`). Returns one line of such a file. The model is loaded for its tokenizer and its screenshot
- * size.
+ * from it (`training.warm_start`). Returns one line of such a file. The model is loaded for its tokenizer and its
+ * screenshot size.
  *
  * @throws if the action format cannot express the actions; TryFailure if the converted actions do not succeed
  */

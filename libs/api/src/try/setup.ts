@@ -110,8 +110,7 @@ function isOfShipped(checkpoint: string, workingDir: string): boolean {
 
 /**
  * The model to train after a checkpoint has been tried: the named model, or the weights on the run file's model. A
- * model behind an endpoint
- * cannot be trained.
+ * model behind an endpoint cannot be trained.
  * @throws an error that says what is wrong with the checkpoint
  */
 async function trainedOf(

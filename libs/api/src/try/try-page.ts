@@ -35,8 +35,7 @@ function refuse(): never {
 
 /**
  * Opens a user's page and has a policy play one episode, or, by hand, the person. A person's episode becomes a task
- * with checks, which is
- * verified with and without its actions and written with a run file.
+ * with checks, which is verified with and without its actions and written with a run file.
  *
  * @throws TryFailure, SettingsError: the problem and its fix
  */

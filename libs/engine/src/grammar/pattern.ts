@@ -62,9 +62,8 @@ const BEYOND_ASCII: Pattern = choice(
 
 /**
  * Parses a regular expression: characters, `\` before a special one, `\n`, `\r`, `\t`, `\xHH`, classes of ASCII
- * characters
- * (`[a-z]`; `[^"]` includes all non-ASCII characters), groups (also `(?:…)`), `|`, `?`, `*`, `+`, `{m}`, `{m,}`,
- * `{m,n}`.
+ * characters (`[a-z]`; `[^"]` includes all non-ASCII characters), groups (also `(?:…)`), `|`, `?`, `*`, `+`, `{m}`,
+ * `{m,}`, `{m,n}`.
  * @throws EngineError `request` with the position of the error
  */
 export function readPattern(text: string): Pattern {

@@ -45,8 +45,7 @@ export interface KvCache {
   view(count: number, first?: number): Promise<Feeds>;
   /**
    * Stores the results of a prefill pass, [rows of the pass, kvHeads, T, headDim]: the given number of tokens of each
-   * of its rows go to the
-   * rows from `firstRow` on, after their existing tokens.
+   * of its rows go to the rows from `firstRow` on, after their existing tokens.
    * @param cached tokens that each of those rows has; default: none
    */
   append(

@@ -26,8 +26,7 @@ interface Bundle {
 
 /**
  * Sorts rows by length and splits them into passes: similar lengths waste little padding. A bundle that exceeds a
- * limit alone
- * gets its own pass.
+ * limit alone gets its own pass.
  * @param minimum minimum number of passes, if there are enough bundles
  * @param bundleOf rows with the same key stay together; default: each is independent
  * @returns indices into `rows`

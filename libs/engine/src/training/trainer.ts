@@ -44,8 +44,7 @@ export class Trainer {
 
   /**
    * Adds the gradients of Σ weight · loss to the accumulated ones; adds nothing if it fails. Throws an `EngineError`
-   * of category
-   * `request` if no token has a weight, data lack an input of the loss, or the loss is not finite.
+   * of category `request` if no token has a weight, data lack an input of the loss, or the loss is not finite.
    */
   async forwardBackward(
     model: TrainedModel,

@@ -36,10 +36,9 @@ interface InfoFile extends WeightsInfo {
 
 /**
  * Checkpoint folders: an adapter in PEFT format or a whole Hugging Face folder, for a critic also
- * `value_head.safetensors`,
- * `optimizer.safetensors`, `engine.json` (version and digest), and the caller's files. A folder is written under a
- * temporary name and renamed, so
- * that a killed process leaves either the whole folder or none.
+ * `value_head.safetensors`, `optimizer.safetensors`, `engine.json` (version and digest), and the caller's files. A
+ * folder is written under a temporary name and renamed, so that a killed process leaves either the whole folder or
+ * none.
  */
 export class Checkpoints {
   constructor(

@@ -27,8 +27,7 @@ export interface SegmentPlan {
 
 /**
  * Splits a graph at the points marked with `Graph.cut`. Every node belongs to the part in which it was built; light
- * values
- * belong to none. Drops nodes on which `results` do not depend.
+ * values belong to none. Drops nodes on which `results` do not depend.
  * @throws GraphError if a cut is not the result of a node.
  */
 export function planSegments(graph: Graph, results: readonly Value[]): SegmentPlan {

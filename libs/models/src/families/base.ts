@@ -221,8 +221,7 @@ export interface SamplerOptions {
   parameters: ParameterSource;
   /**
    * `prompt`: prefills prompts into empty caches; `continuation`: continues prompts whose beginnings are cached;
-   * `token`: appends one
-   * token per row to the caches
+   * `token`: appends one token per row to the caches
    */
   pass: 'prompt' | 'continuation' | 'token';
   /** whether the graph takes image features; not for single tokens */
@@ -324,8 +323,8 @@ export interface Family {
   /**
    * feeds of the sampler for right-padded prompts; the caller adds caches, image features and parameters.
    * `featureRows` is the number of rows of those features, null for a sampler built without images; `capacity` is the
-   * capacity of each
-   * row in the caches, for the pass `continuation`. Features of images outside the prefilled part may be omitted.
+   * capacity of each row in the caches, for the pass `continuation`. Features of images outside the prefilled part
+   * may be omitted.
    */
   prefillFeeds(rows: readonly PromptRow[], featureRows: number | null, capacity?: number): Feeds;
   /** feeds of the sampler for one more token per row; `capacity` is the capacity of each row in the caches */

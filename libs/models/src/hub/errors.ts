@@ -1,9 +1,9 @@
 import { ModelError } from '../errors';
 
 /**
- * Why a download from the hub failed: `unreachable` (no connection, or a server error),
- * `denied` (401, 403), `absent` (404), `offline` (not cached, and fetching is disabled), `unusable` (it exists, but
- * is not a loadable model), `damaged` (the bytes do not match their hash), `disk`.
+ * Why a download from the hub failed: `unreachable` (no connection, or a server error), `denied` (401, 403), `absent`
+ * (404), `offline` (not cached, and fetching is disabled), `unusable` (it exists, but is not a loadable model),
+ * `damaged` (the bytes do not match their hash), `disk`.
  */
 export type HubErrorKind =
   'unreachable' | 'denied' | 'absent' | 'offline' | 'unusable' | 'damaged' | 'disk' | 'stopped';

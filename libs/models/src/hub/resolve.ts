@@ -21,10 +21,8 @@ export interface ResolveOptions extends SnapshotOptions {
 
 /**
  * The folder of a model that the user names: one of `models`, a folder, or `organisation/name` or
- * `organisation/name@revision` on
- * the hub, which is fetched to the cache. A folder takes precedence over a hub model of the same name. The loader
- * validates the
- * folder's content.
+ * `organisation/name@revision` on the hub, which is fetched to the cache. A folder takes precedence over a hub model
+ * of the same name. The loader validates the folder's content.
  * @throws HubError, or ModelError `unknown-model` if the name can only be a folder, and folders are not allowed
  */
 export async function resolveModel(name: string, options: ResolveOptions): Promise<ResolvedModel> {

@@ -28,8 +28,7 @@ const PARALLEL = 4;
 
 /**
  * The files of a model as a folder: from the cache, or fetched to it. Without a connection it uses the cached files
- * and
- * reports that to `onProgress`.
+ * and reports that to `onProgress`.
  * @throws HubError
  */
 export async function fetchSnapshot(model: HubModel, options: SnapshotOptions): Promise<Snapshot> {

@@ -13,10 +13,8 @@ export interface PatchCut extends Normalization {
  * Cuts pictures of one size into normalized patches; drops partial patches at the right and lower edge.
  *
  * @returns row-major [P, 3 · patchSize²]: picture after picture, patches in merge-block order, each channel by
- *   channel. Where
- *   processors of transformers repeat the picture for every frame of a patch, it occurs once here, and models sum
- *   their
- *   kernel's frames.
+ *   channel. Where processors of transformers repeat the picture for every frame of a patch, it occurs once here, and
+ *   models sum their kernel's frames.
  */
 export function toPatches(pictures: readonly RgbImage[], cut: PatchCut): Float32Array {
   const { patchSize, mergeSize } = cut;

@@ -25,8 +25,7 @@ export const [LANCZOS, BILINEAR, BICUBIC] = [1, 2, 3];
 /**
  * Resizes exactly as Pillow does (filters widened for downscaling): first along the rows, then along the columns, in
  * 22-bit fixed point, rounded and clamped to 8 bits after each (Pillow, src/libImaging/Resample.c). Models were
- * trained on
- * images resized this way; other libraries differ by several levels.
+ * trained on images resized this way; other libraries differ by several levels.
  *
  * @param resample which of {@link filters}.
  */

@@ -218,8 +218,7 @@ function withPresentNames(
 
 /**
  * Reads a PEFT adapter folder for a model. Its tensors determine which layers it adapts, and `target_parameters` the
- * directly
- * targeted parameters.
+ * directly targeted parameters.
  * @throws ModelError if it is not a LoRA adapter, uses an unsupported feature, or does not fit the model.
  */
 export async function loadAdapter(dir: string, family: Family): Promise<LoadedAdapter> {

@@ -31,8 +31,8 @@ interface Block {
 
 /**
  * softmax(scale · q·kᵀ + bias)·v without holding all scores at once: queries are processed in blocks, and the
- * backward pass
- * recomputes each block's scores (arXiv:2112.05682, sections 2 and 3). Memory grows with T instead of T².
+ * backward pass recomputes each block's scores (arXiv:2112.05682, sections 2 and 3). Memory grows with T instead of
+ * T².
  * @param q [B, K, G, T, d]: G query heads for each of K key heads
  * @param k [B, K, S, d]
  * @param v [B, K, S, d]

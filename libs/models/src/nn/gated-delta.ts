@@ -24,8 +24,7 @@ export interface DeltaInputs {
 /**
  * The gated delta rule (arXiv:2412.06464, equation 10): with a state S [dk, dv] per head,
  * S ← exp(decay)·S, S ← S + k·(beta·(v - Sᵀk))ᵀ, output Sᵀq. In chunks of {@link DELTA_CHUNK} tokens (section 3.3):
- * everything
- * within a chunk is computed for all chunks at once, and a loop passes the state from one to the next.
+ * everything within a chunk is computed for all chunks at once, and a loop passes the state from one to the next.
  * @returns [B, T, heads, dv]; the state is zero before the first token
  */
 export function chunkedDelta({ q, k, v, decay, beta }: DeltaInputs): Value {
@@ -157,8 +156,7 @@ function scan(chunks: Chunks): Value {
 
 /**
  * Gradients of the loop's inputs, in the order of {@link NAMES}: from the last chunk to the first, each recomputed
- * from its
- * initial state.
+ * from its initial state.
  * @param states [n, B, heads, dk, dv]
  * @param grad [n, B, heads, C, dv]
  */

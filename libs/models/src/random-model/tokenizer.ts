@@ -72,9 +72,8 @@ function vocabularyOf(base: Json): string[] {
 
 /**
  * A tokenizer for a model of any vocabulary size: the tokens of a small byte-level one, and the special tokens of a
- * family, at
- * ids that match the configuration. Unused ids are fillers: they can be sampled and decoded, but no text is
- * encoded to them.
+ * family, at ids that match the configuration. Unused ids are fillers: they can be sampled and decoded, but no text
+ * is encoded to them.
  * @param base tokenizer.json of the small one
  * @throws ModelError `bad-config` if the vocabulary is too small.
  */

@@ -17,10 +17,8 @@ function writtenInAnswers(chat: ChatTemplate, prompt: string): string[] {
 
 /**
  * The special tokens that only a template and the end of an answer may produce: those that begin and end turns, pad,
- * or stand for
- * images. A model writes the other special tokens itself (`<|box_start|>`), including those that a template writes
- * within answers
- * (`<tool_call>`).
+ * or stand for images. A model writes the other special tokens itself (`<|box_start|>`), including those that a
+ * template writes within answers (`<tool_call>`).
  *
  * @param imageMarks tokens for images or around them.
  */

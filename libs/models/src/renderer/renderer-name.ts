@@ -22,8 +22,7 @@ function thinks(chat: ChatTemplate): boolean {
 
 /**
  * Verifies that the expected renderer is the model's. A renderer belongs to its model: it is made of the chat
- * template and the
- * tokenizer of the model folder, and is named by the `model_type` of config.json.
+ * template and the tokenizer of the model folder, and is named by the `model_type` of config.json.
  * @param chat its template, if available: some names state whether the model reasons
  * @throws ModelError `unsupported` if the model has another renderer
  */

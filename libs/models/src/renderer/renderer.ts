@@ -111,8 +111,7 @@ export class Renderer {
 
   /**
    * {@link render} from encoded images, of which only the size is read. Repeated texts, such as the turns of a longer
-   * conversation, are not
-   * tokenized again, and tokenization of a prompt that is too long stops early.
+   * conversation, are not tokenized again, and tokenization of a prompt that is too long stops early.
    *
    * @throws ModelError `too-long` if the prompt exceeds the token limit; the reason of the signal if it aborts
    */
@@ -151,9 +150,9 @@ export class Renderer {
 
   /**
    * A conversation with its answers, as the chat template writes it. Each answer follows the prompt after which it
-   * would be
-   * sampled; the last one has the form of a sample, if a template writes it differently at the end of a conversation.
-   * An earlier answer that the template changes afterwards (drops its reasoning, for example) has no mask.
+   * would be sampled; the last one has the form of a sample, if a template writes it differently at the end of a
+   * conversation. An earlier answer that the template changes afterwards (drops its reasoning, for example) has no
+   * mask.
    * @throws ModelError `bad-input` if messages and images do not match.
    */
   renderConversation<I extends Shown<I>>(

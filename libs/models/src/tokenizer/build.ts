@@ -75,10 +75,8 @@ const ROLES = ['system', 'user', 'assistant', 'tool'];
  * A tokenizer for a small model over a known set of words, as the files of a Hugging Face folder.
  *
  * Single tokens: the integers 0 … `largestNumber`, every word with and without a leading space, every piece (text
- * that
- * is one token wherever it occurs, such as `{"action":"`; the longest match wins). All other text falls back to
- * bytes, so
- * that every text survives encoding and decoding.
+ * that is one token wherever it occurs, such as `{"action":"`; the longest match wins). All other text falls back to
+ * bytes, so that every text survives encoding and decoding.
  *
  * @param words words or phrases (split at white space); empty: all text except the pieces is spelled in bytes.
  */

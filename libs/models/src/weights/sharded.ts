@@ -101,9 +101,8 @@ async function writeTensors(handle: FileHandle, tensors: readonly StreamedTensor
 
 /**
  * Writes tensors to the weight files of a model folder, one piece at a time: `model.safetensors`, or, if they do not
- * fit
- * into one file, `model-0000x-of-0000n.safetensors` and the index. Returns the names of the files; removes them on
- * failure.
+ * fit into one file, `model-0000x-of-0000n.safetensors` and the index. Returns the names of the files; removes them
+ * on failure.
  * @throws ModelError if a tensor gives fewer or more numbers than its shape has.
  */
 export async function writeSharded(

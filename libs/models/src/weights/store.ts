@@ -174,8 +174,7 @@ export class WeightStore {
 
   /**
    * Verifies that all expected tensors exist with their shapes and hold floating-point numbers; the matrices of a
-   * stack may be
-   * transposed.
+   * stack may be transposed.
    * @throws ModelError naming file and tensor.
    */
   check(expected: Iterable<{ name: string; shape: readonly number[] }>): void {

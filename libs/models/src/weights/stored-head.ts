@@ -18,8 +18,7 @@ export function withOwnHead(config: Json): Json {
 
 /**
  * The configuration with the output layer of the weight files: if they contain one that differs from the embeddings,
- * it takes
- * precedence over `tie_word_embeddings` (`tie_weights` of transformers 5).
+ * it takes precedence over `tie_word_embeddings` (`tie_weights` of transformers 5).
  * @throws ModelError if there is no output layer and the embeddings are not tied.
  */
 export async function withStoredHead(config: Json, family: Family, weights: WeightStore): Promise<Json> {

@@ -14,8 +14,8 @@ const SECONDS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 12
 
 /**
  * Metric names of OpenTelemetry's semantic conventions for generative AI in Prometheus spelling, where they exist;
- * else those of vLLM with the prefix
- * `uirl_endpoint_`. Labels have few values: keys by index, unknown model names as `other`.
+ * else those of vLLM with the prefix `uirl_endpoint_`. Labels have few values: keys by index, unknown model names as
+ * `other`.
  */
 export const ENDPOINT_METRICS = {
   duration: {

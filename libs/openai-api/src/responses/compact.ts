@@ -17,8 +17,7 @@ const ASK =
 
 /**
  * Returns a shorter conversation to continue: the messages of user and system unchanged, and one item with the
- * policy's own summary of the
- * rest, sampled like any other answer.
+ * policy's own summary of the rest, sampled like any other answer.
  *
  * @throws ApiError that names the field
  */

@@ -15,8 +15,7 @@ const CLICKS = new Map([
 
 /**
  * Converts an action to OpenAI's vocabulary, as one or several actions; undefined if it has no equivalent (`button`,
- * `long_press`,
- * `finish`).
+ * `long_press`, `finish`).
  */
 export function toOpenAi(action: Action, screen: ImageSize): object[] | undefined {
   switch (action.action) {

@@ -60,8 +60,8 @@ export interface AdvantageEstimator {
    * invalid reward. Must have no side effects: a batch that cannot be trained is discarded.
    * @param memory of the previous batch; undefined for the first
    * @param untrained groups without a learning signal that were played for this batch but are not trained on
-   *   (`algorithm.dynamic_sampling`),
-   *   without the arrays of `inputs`: for statistics over all played episodes. They get no estimates.
+   *   (`algorithm.dynamic_sampling`), without the arrays of `inputs`: for statistics over all played episodes. They
+   *   get no estimates.
    */
   estimate(
     groups: readonly EpisodeGroup[],
@@ -86,8 +86,7 @@ export interface AdvantageComponent<Options = unknown> extends ComponentBase<
   readonly inputs?: readonly AdvantageInput[];
   /**
    * `advantages` (default): signed numbers, for losses that read `advantages`. `selection`: non-negative weights of
-   * the episodes to imitate,
-   * null for the others, for losses that do not.
+   * the episodes to imitate, null for the others, for losses that do not.
    */
   readonly gives?: 'advantages' | 'selection';
   /** Whether estimates include `returns`, for losses that read them. Default false. */

@@ -20,8 +20,7 @@ export interface ComponentBase<Kind extends ComponentKind, Options, Context, Mad
   readonly options?: OptionsClass<Options & object> | OptionsDescription;
   /**
    * Conflicts between these options and the rest of the run file, one sentence each; called when a run file is read.
-   * Errors of `create`
-   * surface later, when a service creates the component.
+   * Errors of `create` surface later, when a service creates the component.
    */
   conflicts?(options: Options, run: RunView): readonly string[];
   create(options: Options, context: Context): Made;

@@ -90,8 +90,7 @@ export interface SampleRequest {
   movable?: boolean;
   /**
    * A regular expression that the whole answer must match: only tokens that can complete it are sampled, and the
-   * answer may end when it matches. See
-   * `Dialect.grammar`. `keptTokens` reports the allowed tokens.
+   * answer may end when it matches. See `Dialect.grammar`. `keptTokens` reports the allowed tokens.
    */
   grammar?: string;
   /** Default `outside`. */

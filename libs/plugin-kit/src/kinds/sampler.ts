@@ -36,8 +36,7 @@ export interface SamplerProcesses {
   ): void;
   /**
    * Sends a request to one process. Codes: `bad_request` (every process would reject it), `unknown_weights`,
-   * `no_responders`, `disconnected`,
-   * `timeout`, `stopping`, `internal` …
+   * `no_responders`, `disconnected`, `timeout`, `stopping`, `internal` …
    * @param id of this attempt
    * @param request `model` is the digest of its weights
    */

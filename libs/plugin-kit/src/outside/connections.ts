@@ -16,8 +16,7 @@ export interface OutsideChoice {
 
 /**
  * The servers that an environment may use, named by the run file or by the machine. If the machine names any, a run
- * file may not name
- * others. Keys come from the machine, and each is sent only to its own origin.
+ * file may not name others. Keys come from the machine, and each is sent only to its own origin.
  *
  * @throws PluginError that names the option or the variable
  */

@@ -11,8 +11,7 @@ const MAX_SIDE = 8_192;
 
 /**
  * Validates an untrusted PNG as a screenshot: complete, chunk by chunk, and no larger than a screen, so that faults
- * are found here
- * instead of in a decoder.
+ * are found here instead of in a decoder.
  *
  * @throws OutsideError
  */

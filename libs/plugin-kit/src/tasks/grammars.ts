@@ -3,8 +3,7 @@ import type { ComponentRegistry } from '../registry';
 
 /**
  * The sources of a run that are asked, in this order, for sentences published by hand. Sources without their own
- * sentences (files, lists of a
- * run file) accept those of all other sources.
+ * sentences (files, lists of a run file) accept those of all other sources.
  *
  * @throws PluginError `unknown` for a source that is not loaded
  */

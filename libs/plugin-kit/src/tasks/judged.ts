@@ -37,8 +37,7 @@ export function judgedBy(
 
 /**
  * Tasks that the run's verifier cannot judge need a reward that judges: otherwise every episode of theirs would count
- * as a failure. Warns if
- * there are such tasks.
+ * as a failure. Warns if there are such tasks.
  *
  * @param tasks opened for that verifier
  * @throws PluginError `option` if nothing in the run can judge them

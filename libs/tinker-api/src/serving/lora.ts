@@ -14,8 +14,7 @@ const MAX_RANK = 1024;
 
 /**
  * Parses `lora_config`. Adapters here exclude the output layer: when a session starts, the client is told that
- * `train_unembed`, which clients send as true,
- * has no effect.
+ * `train_unembed`, which clients send as true, has no effect.
  */
 export function readLora(fields: Fields): LoraRequest & { seed: number | undefined } {
   const rank = fields.number('rank', { min: 1, max: MAX_RANK, integer: true });

@@ -69,8 +69,7 @@ export class CheckpointFolder {
 
   /**
    * Moves a complete folder to the place of a step's checkpoint, once it is flushed to disk. An existing one there
-   * was left by a learner that
-   * ended, or was superseded, before announcing it.
+   * was left by a learner that ended, or was superseded, before announcing it.
    * @param mayPlace called last; rejects if this learner has been superseded
    */
   async place(step: number, finished: string, mayPlace?: () => Promise<void>): Promise<void> {

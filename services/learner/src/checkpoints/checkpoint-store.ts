@@ -70,10 +70,8 @@ export class CheckpointStore {
 
   /**
    * Finds the newest intact checkpoint that follows from the announced state, here or in the object store; if both
-   * have a step, the uploaded one
-   * takes precedence. Skips damaged ones with a warning. Removes those that do not follow: a learner left them that
-   * ended, or was superseded,
-   * before announcing them.
+   * have a step, the uploaded one takes precedence. Skips damaged ones with a warning. Removes those that do not
+   * follow: a learner left them that ended, or was superseded, before announcing them.
    * @param announced the run's last announcement; null if there was none
    * @throws CheckpointElsewhere
    */

@@ -333,8 +333,7 @@ export function memberRollout(request: RolloutRequest, attempt: number): Rollout
 
 /**
  * Why an episode does not belong to its group, whose episodes all have one task and seed; undefined if it does.
- * Actors report themselves what they
- * played: rewards of other tasks must not be compared with those of the group.
+ * Actors report themselves what they played: rewards of other tasks must not be compared with those of the group.
  *
  * @param other request of another episode of the group, if any
  */

@@ -64,8 +64,7 @@ export interface Algorithm extends Omit<
 
 /**
  * Creates the components that run here; loss and optimizer run in the engine. Throws a `PluginError` `option` if one
- * of them
- * requires something that this run lacks.
+ * of them requires something that this run lacks.
  * @param maxSteps steps of the run, one batch each; 0 without a limit
  */
 export function makeAlgorithm(

@@ -56,8 +56,8 @@ export class CriticTrainer {
 
 /**
  * Compares a critic's values of a batch with the returns. The explained variance is 1 − Var(R − V) / Var(R): 1 if
- * values equal the returns,
- * 0 if they are no better than a constant, negative if they are worse; absent if all returns are equal.
+ * values equal the returns, 0 if they are no better than a constant, negative if they are worse; absent if all
+ * returns are equal.
  */
 export function valueMetrics(values: PerTurn, returns: PerTurn): Record<string, number> {
   const turns = [...returns.keys()];

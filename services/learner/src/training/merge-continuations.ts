@@ -10,12 +10,10 @@ export interface MergedData {
 
 /**
  * Merges turns that continue one another exactly into one sequence: if the next prompt begins with everything that an
- * earlier turn read and sampled,
- * token by token and image by image. A causal model then computes the same for each token, once instead of once per
- * turn. Others stay
- * separate sequences, for example if an answer begins with one that was sampled earlier from the same prompt. The
- * loss does not change: weights and
- * inputs of a turn keep their positions.
+ * earlier turn read and sampled, token by token and image by image. A causal model then computes the same for each
+ * token, once instead of once per turn. Others stay separate sequences, for example if an answer begins with one that
+ * was sampled earlier from the same prompt. The loss does not change: weights and inputs of a turn keep their
+ * positions.
  *
  * @param turns of each datum: its episode, because turns of different ones stay separate, and the end of its prompt
  */

@@ -5,9 +5,8 @@ import type { TrainedTurn, TurnSequence } from './turn-data';
 
 /**
  * Multiplies the weights of tokens with the factors of a correction, and makes ratios refer to the policy before the
- * step. The
- * ratio of an episode covers all tokens that were sampled in it, including those that are not trained on: without an
- * advantage, or too old.
+ * step. The ratio of an episode covers all tokens that were sampled in it, including those that are not trained on:
+ * without an advantage, or too old.
  * @param turns trained turns of a batch
  * @param played all turns with tokens of their episodes; those of an episode in order
  * @param proximal log-probabilities of all played turns under the policy before the step

@@ -13,8 +13,7 @@ export interface OverlongOptions {
 
 /**
  * An estimator that receives rewards with a soft penalty on long answers, turn by turn: 0 up to maxTokens − buffer,
- * then linear up to
- * `penalty` at maxTokens (DAPO, arXiv:2503.14476, eq. 13). Reported rewards are unchanged.
+ * then linear up to `penalty` at maxTokens (DAPO, arXiv:2503.14476, eq. 13). Reported rewards are unchanged.
  */
 export function withOverlongPenalty(
   estimator: AdvantageEstimator,

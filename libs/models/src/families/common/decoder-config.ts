@@ -129,8 +129,7 @@ export function parseDecoder(
 
 /**
  * `mrope_section` of a rope section: number of rotation frequencies, one per two of `rotaryDim` numbers, for time,
- * height and
- * width.
+ * height and width.
  * @param size name of `rotaryDim` for messages
  * @throws ModelError if they do not add up.
  */

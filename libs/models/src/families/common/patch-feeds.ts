@@ -93,8 +93,7 @@ export function bufferFor(count: number, memory: Float32Array | undefined): Floa
 /**
  * Feeds of a tower over the patches of N images, each padded to P: `patches` [N, P, patchLength], `vision_cos` and
  * `vision_sin` [N, P, headDim / 2] (row and column of each patch), `patch_bias` [N, P] (0, or a large negative number
- * for
- * padding).
+ * for padding).
  */
 export class PatchFeeds implements VisionInputs {
   private readonly tables: PerGrid<{ cos: Float32Array; sin: Float32Array }>;

@@ -27,8 +27,7 @@ export function imageTokensOf([t, h, w]: Grid, mergeSize: number): number {
  * M-RoPE positions of every token, row-major [3, T]: temporal, height and width.
  *
  * Text counts up on all three axes. An image that starts at position p has p + (frame, row, column) of its merged
- * grid,
- * and the text after it continues at p + max(rows, columns) (`get_rope_index` of transformers).
+ * grid, and the text after it continues at p + max(rows, columns) (`get_rope_index` of transformers).
  *
  * @throws ModelError `bad-input` if placeholders and grids do not match.
  */
@@ -202,10 +201,8 @@ export interface RopeTables {
 
 /**
  * Rotary tables of the text model, [T, headDim]. Each dimension pair rotates with time, height or width. Interleaved
- * (Qwen3-VL):
- * pair 0 with time, 1 with height, 2 with width, 3 with time … until the sections of height and width are used up,
- * the rest
- * with time. Otherwise (Qwen2-VL) section after section.
+ * (Qwen3-VL): pair 0 with time, 1 with height, 2 with width, 3 with time … until the sections of height and width are
+ * used up, the rest with time. Otherwise (Qwen2-VL) section after section.
  *
  * @param positions row-major [3, T].
  */
@@ -275,8 +272,7 @@ function axisOfPair(pair: number, { sections, interleaved }: RopeConfig): 0 | 1 
 
 /**
  * Rotary tables of the vision model, [P, headDim]: the first quarter of the dimensions rotates with the row, the
- * second
- * with the column, and the second half repeats the first.
+ * second with the column, and the second half repeats the first.
  *
  * @param positions row-major [P, 2], see {@link visionPositions}.
  * @param theta `vision_config.rope_parameters.rope_theta`, default 10,000.

@@ -5,10 +5,9 @@ const BELOW_ONE = fround(1 - 1e-6);
 
 /**
  * Entries of one axis of the learned table for `count` patches along it: patch i lies at i / count of the picture,
- * and takes the
- * entry that covers this fraction (NaViT's fractional positions, arXiv:2307.06304, as Idefics2 and Idefics3 use
- * them). In
- * float32, as the reference computes it: some patches of a full axis round down to the previous entry.
+ * and takes the entry that covers this fraction (NaViT's fractional positions, arXiv:2307.06304, as Idefics2 and
+ * Idefics3 use them). In float32, as the reference computes it: some patches of a full axis round down to the
+ * previous entry.
  *
  * @param side entries of the axis.
  */

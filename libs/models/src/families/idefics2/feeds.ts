@@ -20,10 +20,8 @@ function patchesIn(pictures: readonly Picture[]): number {
 
 /**
  * Feeds of the tower over the pictures of all images, row after row, each padded to P patches: `patches` [N, P,
- * patchLength],
- * `position_ids` [N, P], `patch_bias` [N, P] (0, or a large negative number for padding). Every picture becomes as
- * many tokens as
- * the resampler has latents, independent of its size.
+ * patchLength], `position_ids` [N, P], `patch_bias` [N, P] (0, or a large negative number for padding). Every picture
+ * becomes as many tokens as the resampler has latents, independent of its size.
  */
 export class Idefics2Feeds implements VisionInputs {
   constructor(private readonly config: Idefics2Config) {}

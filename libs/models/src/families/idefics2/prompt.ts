@@ -7,8 +7,7 @@ const WORD_BEHIND_IMAGE = /<fake_token_around_image>(?=[^\s<\uE0FE])/gu;
 
 /**
  * Images in a prompt: each picture is enclosed in two tokens, which neighbours share. Text that follows on the same
- * line is a separate
- * word, either by the tokenizer or by an inserted space.
+ * line is a separate word, either by the tokenizer or by an inserted space.
  *
  * @param tokens of one picture.
  */

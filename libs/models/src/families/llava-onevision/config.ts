@@ -13,8 +13,7 @@ export interface LlavaOneVisionConfig {
 
 /**
  * Reads the config.json of a LLaVA-OneVision. Its `image_grid_pinpoints` are those of its image processor, which
- * reports how
- * each image was tiled.
+ * reports how each image was tiled.
  * @throws ModelError naming the field if something is missing, contradictory or unsupported.
  */
 export function parseLlavaOneVisionConfig(json: unknown, file: string): LlavaOneVisionConfig {

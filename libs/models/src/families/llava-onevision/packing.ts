@@ -63,8 +63,8 @@ function tapsOf(
 
 /**
  * The order of an image's features (`pack_image_features` of transformers): first the overview; then the tiles'
- * features
- * combined to one picture, without the margin around the image, downsampled bilinearly if there are too many.
+ * features combined to one picture, without the margin around the image, downsampled bilinearly if there are too
+ * many.
  *
  * @param side rows (= columns) of features of a picture.
  */

@@ -16,9 +16,8 @@ interface GridTables extends Windows {
 
 /**
  * Feeds of the vision tower over windows: N images of W windows of up to L patches each. `patches` [N, W·L,
- * patchLength],
- * `vision_cos` and `vision_sin` [N, W·L, headDim / 2], `patch_bias` [N, W·L] (0, or a large negative number for
- * padding), `feature_rows` [N·Q]: the index of each image token among the merged windows.
+ * patchLength], `vision_cos` and `vision_sin` [N, W·L, headDim / 2], `patch_bias` [N, W·L] (0, or a large negative
+ * number for padding), `feature_rows` [N·Q]: the index of each image token among the merged windows.
  */
 export class Qwen25VisionFeeds implements VisionInputs {
   private readonly tables: PerGrid<GridTables>;
