@@ -1,7 +1,7 @@
 import type { ImageGeometry } from '../families/base';
 import { GotOcr2Images, parseGotOcr2Images } from './got-ocr2';
 
-/** A model with patches of 14 pixels, of which 2 × 2 become a token. */
+/** A model with patches of 14 pixels, 2 × 2 per token. */
 const model = {
   shape: { modelType: 'internvl', patchSize: 14 },
   imageTokens: ({ grid }: ImageGeometry) => (grid[0] * grid[1] * grid[2]) / 4,
@@ -19,7 +19,7 @@ const published = {
 };
 
 test.each([
-  // width, height → rows and columns of get_optimal_tiled_canvas in transformers, tiles of 448 pixels, 1 to 12
+  // width, height → rows and columns by get_optimal_tiled_canvas of transformers, for 1 to 12 tiles of 448 pixels
   [1280, 800, [2, 3]],
   [1920, 1080, [2, 4]],
   [1080, 2400, [5, 2]],

@@ -10,7 +10,7 @@ import type { Size } from './smart-resize';
 export interface GotOcr2ImageConfig extends Normalization {
   /** Pixels per patch and axis. */
   patchSize: number;
-  /** `size`: pixels per tile, and per overview, along both axes. */
+  /** `size`: edge length in pixels of tiles and overviews. */
   tileSize: number;
   /** `min_patches`, `max_patches`: number of tiles per image. */
   minTiles: number;
@@ -24,7 +24,7 @@ const DEFAULT_TILE = 384;
 /**
  * Ignores `crop_to_patches`: the processor of InternVL in transformers overrides it with true.
  * @param source name of the configuration file, for errors.
- * @throws ModelError `bad-config`, or `unsupported` for an option this lib does not have.
+ * @throws ModelError `bad-config`, or `unsupported` for an unsupported option.
  */
 export function parseGotOcr2Images(
   json: Record<string, unknown>,
@@ -57,7 +57,7 @@ export function parseGotOcr2Images(
 
 type Tiling = [rows: number, columns: number];
 
-/** All tilings with an allowed number of tiles, small ones first. */
+/** All tilings with an allowed number of tiles, in ascending order of that number. */
 function tilingsOf({ minTiles, maxTiles }: GotOcr2ImageConfig): Tiling[] {
   const counts = Array.from({ length: maxTiles }, (_, index) => index + 1);
   return counts
@@ -67,9 +67,9 @@ function tilingsOf({ minTiles, maxTiles }: GotOcr2ImageConfig): Tiling[] {
 }
 
 /**
- * Images stretched to the tiling of the nearest aspect ratio, then cut into square tiles of one size. An overview of the
- * same size follows, unless there is one tile. Sizes of equal ratio: the larger tiling, if the image has more than half of
- * its pixels (`get_optimal_tiled_canvas` of transformers).
+ * Resizes images to the tiling with the nearest aspect ratio, and cuts them into square tiles of one size. An
+ * overview of the same size follows, unless there is only one tile. Among tilings of equal aspect ratio, it takes the
+ * larger one if the image has more than half of its pixels (`get_optimal_tiled_canvas` of transformers).
  */
 export class GotOcr2Images implements ImagePreparation {
   private readonly tilings: readonly Tiling[];

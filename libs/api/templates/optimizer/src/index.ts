@@ -18,7 +18,7 @@ const component: OptimizerComponent<Options> = {
     },
   },
   create: ({ decay }) => ({
-    // Per weight, kept between steps and saved in checkpoints.
+    // Tensors per weight, kept between steps and saved in checkpoints.
     state: ['velocity'],
     update({ weight, gradient, state: { velocity } }, { learningRate }) {
       for (let index = 0; index < weight.length; index += 1) {

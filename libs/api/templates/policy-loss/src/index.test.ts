@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import component from './index.js';
 
-/** Numbers stand for the values of a graph: a loss sees operations alone. */
+/** Evaluates the loss on numbers instead of graph values: a loss only uses `ops`. */
 function lossOf(logprobs: number, inputs: { advantages: number; old_logprobs: number }) {
   const ops = {
     exp: Math.exp,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import component from './index.js';
 
-/** Numbers stand for the values of a graph: a regularizer sees operations alone. */
+/** Evaluates the regularizer on numbers instead of graph values: a regularizer only uses `ops`. */
 function costOf(entropy: number) {
   const ops = {
     max: Math.max,

@@ -7,7 +7,7 @@ const logged: string[] = [];
 const released: string[] = [];
 const answer: SampleResult = { tokens: [1, 2], logprobs: [-1, -2], stopReason: 'stop', digest: 'd' };
 
-/** An engine that takes a while. */
+/** An engine with a slow `generate`. */
 const context = {
   engine: {
     sample: () => new Promise((resolve) => setTimeout(() => resolve(answer), 20)),

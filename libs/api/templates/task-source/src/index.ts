@@ -12,7 +12,7 @@ const component: TaskSourceComponent<Options> = {
   options: {
     limit: { type: 'integer', default: 3, atLeast: 1, atMost: 9, description: 'tasks at most' },
   },
-  // A page is a folder with an index.html; its name is that of no other source's page.
+  // A page is a folder with an index.html. Page names must be unique among all sources.
   pages: { 'my-component': join(__dirname, '..', 'page') },
   create: ({ limit }) => ({
     load: () =>

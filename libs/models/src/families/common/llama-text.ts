@@ -21,7 +21,7 @@ interface DecoderKind {
 
 const wide = { hiddenSize: 4096, layers: 32, heads: 32, normEps: 1e-6 };
 
-/** @throws ModelError where a Qwen config.json turns its window on. */
+/** @throws ModelError if a Qwen config.json enables its sliding window. */
 function noWindow(reader: ConfigReader): null {
   if (reader.boolean('use_sliding_window', false)) throw reader.error('use_sliding_window', 'false');
   return null;
@@ -77,7 +77,7 @@ function parseScaling(rope: ConfigReader): RopeScaling | undefined {
         originalPositions: rope.integer('original_max_position_embeddings'),
       };
     default:
-      // `dynamic` changes no frequency up to max_position_embeddings, and longer sequences are refused.
+      // `dynamic` changes no frequency up to max_position_embeddings, and longer sequences are rejected.
       return undefined;
   }
 }

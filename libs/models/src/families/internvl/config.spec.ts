@@ -2,7 +2,7 @@ import { namesInFiles } from '../common/names-in-files';
 import { familyOf } from '../registry';
 import { parseInternVlConfig } from './config';
 
-/** As the folder of InternVL3-1B-hf has it (shortened). */
+/** From the folder of InternVL3-1B-hf (shortened). */
 const original = {
   architectures: ['InternVLForConditionalGeneration'],
   downsample_ratio: 0.5,

@@ -17,7 +17,7 @@ export interface InternVlVision {
   normEps: number;
   /** biases of the query, key and value projections */
   qkvBias: boolean;
-  /** whether queries and keys are normalized, all heads together */
+  /** whether queries and keys are normalized, over all heads together */
   qkNorm: boolean;
   /** whether a LayerNorm follows the last layer (`use_mean_pooling: false`) */
   finalNorm: boolean;
@@ -27,14 +27,14 @@ export interface InternVlVision {
   textSize: number;
 }
 
-/** An InternVL3 or InternVL3.5. */
+/** Configuration of InternVL3 and InternVL3.5. */
 export interface InternVlConfig {
   text: DecoderConfig;
   vision: InternVlVision;
   imageTokenId: number;
 }
 
-/** An edge given as one integer, or as height and width. */
+/** An edge length, given as one integer or as height and width. */
 function squareEdge(reader: ConfigReader, key: string, fallback: number): number {
   const value = reader.integerOrList(key, fallback);
   const [height, width = height, ...more] = typeof value === 'number' ? [value] : value;
@@ -50,7 +50,7 @@ function mergeSizeOf(top: ConfigReader): number {
   return size;
 }
 
-/** Settings of other towers, with the one value that this family supports. */
+/** Rejects settings of other towers unless they have the only supported value. */
 function checkFixed(top: ConfigReader, reader: ConfigReader): void {
   reader.oneOf('model_type', ['internvl_vision'], 'internvl_vision');
   reader.oneOf('hidden_act', ['gelu'], 'gelu');
@@ -99,8 +99,8 @@ function parseVision(top: ConfigReader, textSize: number): InternVlVision {
 }
 
 /**
- * Reads the config.json of an InternVL in the format of transformers.
- * @throws ModelError naming the field when something is missing, contradictory or unsupported.
+ * Parses the config.json of an InternVL in the format of transformers.
+ * @throws ModelError naming the field if something is missing, contradictory or unsupported.
  */
 export function parseInternVlConfig(json: unknown, file: string): InternVlConfig {
   const reader = ConfigReader.of(json, file);

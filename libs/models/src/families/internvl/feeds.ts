@@ -10,8 +10,8 @@ import { patchLength } from './names';
 import { bicubicWeights } from './positions';
 
 /**
- * Feeds of the tower over the pictures of all images: `patches` [N, P, patchLength], patches of one token next to each other,
- * and `position_weights` [P, side²] in the same order. All pictures have one size.
+ * Feeds of the tower over the pictures of all images: `patches` [N, P, patchLength] with the patches of a token
+ * adjacent, and `position_weights` [P, side²] in the same order. All pictures have one size.
  */
 export class InternVlFeeds implements VisionInputs {
   /** [P, side²] */
@@ -62,7 +62,7 @@ export class InternVlFeeds implements VisionInputs {
     };
   }
 
-  /** @throws ModelError unless pictures are squares of whole tokens. */
+  /** @throws ModelError unless pictures are squares that consist of whole tokens. */
   private checkGrid([, rows, columns]: ImageGeometry['grid']): void {
     const { mergeSize } = this.vision;
     if (rows === columns && rows % mergeSize === 0) return;

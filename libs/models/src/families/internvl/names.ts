@@ -9,9 +9,9 @@ export function towerLayer(layer: number): string {
   return `${tower}.encoder.layer.${layer}`;
 }
 
-/** Other names in files, by the beginning of a name; see `Family.checkpointName`. */
+/** Prefixes of weight names and their replacements in files; see `Family.checkpointName`. */
 const beginnings: readonly (readonly [RegExp, string])[] = [
-  // The published folders: each part with its own `model` and `lm_head`.
+  // In the published folders, each part has its own `model` and `lm_head`.
   [/^lm_head\./, 'language_model.lm_head.'],
   [/^model\.language_model\./, 'language_model.model.'],
   [/^language_model\.model\./, 'language_model.'],
@@ -34,7 +34,7 @@ export function patchLength({ inChannels, patchSize }: InternVlVision): number {
   return inChannels * patchSize * patchSize;
 }
 
-/** Width of a token before the projector: `mergeSize`² patches next to each other. */
+/** Width of a token before the projector: that of its `mergeSize`² adjacent patches. */
 export function mergedSize({ hiddenSize, mergeSize }: InternVlVision): number {
   return hiddenSize * mergeSize ** 2;
 }
@@ -54,7 +54,7 @@ function projectorLinears(vision: InternVlVision): LinearSpec[] {
   return [linear('linear_1', mergedSize(vision)), linear('linear_2', vision.textSize)];
 }
 
-/** Every linear layer of the tower and the projector. */
+/** All linear layers of the tower and the projector. */
 export function visionLinears(vision: InternVlVision): LinearSpec[] {
   const { hiddenSize: hidden, intermediateSize: wide } = vision;
   const linear = (
@@ -88,7 +88,7 @@ function layerParameters(vision: InternVlVision, layer: string): ParameterSpec[]
   ];
 }
 
-/** Every weight of the tower and the projector. */
+/** All weights of the tower and the projector. */
 export function visionParameters(vision: InternVlVision): ParameterSpec[] {
   const { hiddenSize, side, finalNorm, qkvBias } = vision;
   const embeddings = `${tower}.embeddings`;

@@ -1,14 +1,14 @@
-/** PyTorch's parameter of cubic convolution. */
+/** Parameter of the cubic convolution, as in PyTorch. */
 const A = -0.75;
 
-/** Weights of the four neighbours of a place that lies `fraction` behind the second one. */
+/** Weights of the four neighbours of a point at distance `fraction` from the second one. */
 function cubicWeights(fraction: number): number[] {
   const near = (x: number): number => ((A + 2) * x - (A + 3)) * x * x + 1;
   const far = (x: number): number => ((A * x - 5 * A) * x + 8 * A) * x - 4 * A;
   return [far(fraction + 1), near(fraction), near(1 - fraction), far(2 - fraction)];
 }
 
-/** Weights [count, side] that stretch `side` entries of one axis over `count` patches. */
+/** Weights [count, side] that interpolate `side` entries of one axis at `count` patches. */
 function axisWeights(count: number, side: number): Float64Array {
   const weights = new Float64Array(count * side);
   for (let index = 0; index < count; index++) {
@@ -23,8 +23,8 @@ function axisWeights(count: number, side: number): Float64Array {
 }
 
 /**
- * Bicubic interpolation of a learned, square table of positions over a picture (`interpolate` of PyTorch, corners not
- * aligned): weights [rows · columns, side²]. The identity for a picture of the table's size.
+ * Bicubic interpolation of a learned, square position table for a picture (`interpolate` of PyTorch,
+ * `align_corners=False`): weights [rows · columns, side²]. The identity for a picture of the table's size.
  *
  * @param side rows (= columns) of the table
  */

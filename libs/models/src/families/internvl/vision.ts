@@ -4,15 +4,15 @@ import type { LayerBuilder } from '../../nn/layer-builder';
 import type { InternVlVision } from './config';
 import { kernelShape, mergedSize, patchLength, projector, tower, towerLayer } from './names';
 
-/** eps of every norm whose eps config.json does not set. */
+/** eps of the query and key norms, which config.json does not set. */
 const queryNormEps = 1e-6;
 const projectorNormEps = 1e-5;
 
 /** Inputs of the tower: N pictures of P = mergeSize² · Q patches. */
 interface PictureInputs {
-  /** [N, P, patchLength], patches of one token next to each other */
+  /** [N, P, patchLength], patches of a token adjacent */
   patches: Value;
-  /** [P, side²] weight of each entry of the learned table, in the order of the patches */
+  /** [P, side²] weight of each entry of the learned table, in patch order */
   positionWeights: Value;
 }
 
@@ -24,7 +24,7 @@ function declareInputs(graph: Graph, vision: InternVlVision): PictureInputs {
   };
 }
 
-/** Class token, then patches, with their positions: [N, 1 + P, hidden]. */
+/** Class token and patches with their position embeddings: [N, 1 + P, hidden]. */
 function embed(
   build: LayerBuilder,
   vision: InternVlVision,
@@ -111,7 +111,7 @@ function project(build: LayerBuilder, vision: InternVlVision, patches: Value): V
   });
 }
 
-/** Tower and projector: features of all pictures, one below the other, [N·Q, text hidden]. */
+/** Tower and projector: features of all pictures, concatenated, [N·Q, text hidden]. */
 export function buildFeatures(build: LayerBuilder, vision: InternVlVision): Value {
   const { graph } = build;
   const { hiddenSize, finalNorm, normEps } = vision;
