@@ -44,7 +44,7 @@ const action = fc.oneof(
   record({ action: fc.constant('finish'), success: fc.boolean(), message: text }, ['message']),
 ) as unknown as fc.Arbitrary<Action>;
 
-/** Its coordinates are pixels of the screenshot, whatever the model sees. */
+/** Its coordinates are pixels of the screenshot, not of the picture that the model sees. */
 const sizes: ScreenSizes = {
   screenshot: { width: 160, height: 224 },
   modelImage: { width: 112, height: 112 },

@@ -32,8 +32,8 @@ const ALL = [...Object.values(STREAMS), KEYS, DEAD_LETTERS, ...STORES.map(object
 /**
  * Users of a broker as nats-server configuration: every role and every stream has its own account. A role may do only
  * what the account of a stream, or of the role that answers, exports to it; accounts see nothing else of each other.
- * Replies of the broker therefore reach only the account that requested them, whatever reply subject the request
- * names, and messages of a consumer stay within the account of its stream. Passwords are variables:
+ * Replies of the broker therefore reach only the account that requested them, even if the request names the reply
+ * subject of another, and messages of a consumer stay within the account of its stream. Passwords are variables:
  * `$learner_password` …
  */
 export function accountsConfiguration(): string {

@@ -126,7 +126,7 @@ describe('buckets', () => {
     const { state } = await (await jetstreamManager(bus.connection)).streams.info(STREAMS.blobs);
     expect(state.messages).toBe(1);
     expect(await blobs.get('0'.repeat(64))).toBeNull();
-    // One run cannot read blobs of another, whatever a message names.
+    // One run cannot read blobs of another, even if a message names them.
     expect(await bus.blobs.of('another').get(hash)).toBeNull();
     expect(await blobs.get('*')).toBeNull();
     expect(() => bus.blobs.of('*')).toThrow(/"\*" is not a run id/);

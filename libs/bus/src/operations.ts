@@ -9,8 +9,8 @@ const ENDINGS = [
 ];
 
 /**
- * The operation of a subject: `rollout.train`, `policy.act`, `env.step`. Their number is small, whatever subjects
- * clients publish to.
+ * The operation of a subject: `rollout.train`, `policy.act`, `env.step`. Their number is bounded, even if clients
+ * publish to arbitrary subjects.
  */
 export function operationOf(subject: string): string {
   const [, kind, ...rest] = subject.split('.');

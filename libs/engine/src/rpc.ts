@@ -47,7 +47,7 @@ export function toFailure(error: unknown): FailureMessage {
 
 const CATEGORIES: readonly string[] = ['request', 'checkpoint', 'worker'] satisfies EngineErrorCategory[];
 
-/** Categories of errors in a model's files, whatever the request. */
+/** Categories of errors in a model's files, which do not depend on the request. */
 const OF_FILES: readonly string[] = [
   ...(['missing-file', 'bad-file', 'bad-config', 'unsupported', 'unknown-model'] as const),
 ] satisfies ModelErrorCategory[];

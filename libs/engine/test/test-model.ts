@@ -116,7 +116,7 @@ export class TestModel {
     await Promise.all(this.running.splice(0).map((engine) => engine.stop()));
   }
 
-  /** A prompt of its own length, with this many images. */
+  /** A prompt with this many images; its length depends on `index`. */
   prompt(index: number, imageCount = 1): Prompt {
     const words = Array.from({ length: 3 + 2 * index }, (_, i) => 10 + ((7 * i + index) % 150));
     const images = Array.from(

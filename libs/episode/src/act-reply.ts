@@ -47,8 +47,8 @@ function spansOf({ spans }: SampleResult, versionOf: Answered['versionOf']): Pol
 }
 
 /**
- * Whether the request is at fault: engines and samplers report that by a category, whatever the class of their
- * errors.
+ * Whether the request is at fault: engines and samplers report that by a category, regardless of the class of the
+ * error.
  */
 export function isFaultOfRequest(error: unknown): error is Error {
   return error instanceof Error && 'category' in error && error.category === 'request';

@@ -78,7 +78,7 @@ export function templateCall(name: string, given: ToolCall['function']['argument
 
 /**
  * Parses calls in the form that most chat templates show to models (`<tool_call>` around JSON with `name` and
- * `arguments`), and returns the remaining text. Thoughts are text, whatever calls they draft, and so are unparsable
+ * `arguments`), and returns the remaining text. Thoughts are text, even if they draft calls, and so are unparsable
  * calls; truncated thoughts contain no calls. Drops calls beyond the first `most`.
  */
 export function readCalls(answer: string, most = Infinity): { text: string; calls: FunctionCall[] } {

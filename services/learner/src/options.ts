@@ -70,7 +70,7 @@ export interface LearnerOptions {
   maxRows: number;
   /** Longest sequence, prompt and answer together, in tokens. */
   maxSequence: number;
-  /** Whether the same seed gives the same weights, whatever the timing. */
+  /** Whether the same seed gives the same weights, independent of timing. */
   deterministic: boolean;
   seed: number;
   groupSize: number;

@@ -75,7 +75,7 @@ function readArguments(
     const key = /^\d+$/.test(entry.key) ? (positional[Number(entry.key)] ?? entry.key) : entry.key;
     if (seen.has(key)) throw new Rejection('duplicate_key', entry, `${call.name} has ${quote(key)} twice.`);
     seen.add(key);
-    // null counts as not given, whatever the type.
+    // For every type, null counts as not given.
     if (entry.node.type === 'null') continue;
     if (!Object.hasOwn(params, key)) {
       if (ignored.has(key) || ignoredHere?.has(key) === true) continue;

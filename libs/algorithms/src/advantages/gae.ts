@@ -20,8 +20,8 @@ export class GaeOptions {
 /**
  * Generalized advantage estimation, Schulman et al. 2016, eq. 16: A_t = Σ (γλ)^k δ_{t+k} with δ_t = r_t + γV_{t+1} −
  * V_t, over the consecutive sampled tokens of an episode. A turn's reward belongs to its last token; the next token
- * is the first one of the next turn, whatever the environment wrote in between. The value after the last token is 0,
- * even if the episode was truncated: the turn limit is part of the task. Returns are A_t + V_t.
+ * is the first one of the next turn, across any text that the environment wrote in between. The value after the last
+ * token is 0, even if the episode was truncated: the turn limit is part of the task. Returns are A_t + V_t.
  */
 export const gae: AdvantageComponent<GaeOptions> = {
   kind: 'advantage',

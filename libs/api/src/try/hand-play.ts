@@ -179,7 +179,7 @@ export class HandPlay {
     live.update({ isSecretFocus: next?.isSecret === true });
   }
 
-  /** The content of a secret field is the secret, whatever was typed and deleted before. */
+  /** The content of a secret field is the secret, even if other text was typed and deleted before. */
   private hold(focus: Focus | null): void {
     if (focus?.isSecret === true) this.secrets.hold(focus.selector, focus.value ?? '');
   }

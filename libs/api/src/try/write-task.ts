@@ -154,7 +154,7 @@ function runFile(
 
 /**
  * The bundled model appends tokens that are not numbers to most coordinates: 13 to 20 % of its turns cannot be
- * parsed, whatever it learns (docs/experiments/learning.md#one-demonstration).
+ * parsed, even after training (docs/experiments/learning.md#one-demonstration).
  */
 function isConstrained({ name, action_format }: TrySetup['trained']): boolean {
   return name === SHIPPED_MODEL && action_format === undefined;

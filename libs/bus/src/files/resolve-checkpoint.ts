@@ -48,7 +48,7 @@ export async function resolveCheckpoint(name: string, places: CheckpointPlaces):
   return dir;
 }
 
-/** A complete checkpoint of a run on this machine, whatever the name of the run's folder. */
+/** A complete checkpoint of a run on this machine, in a folder of any name. */
 async function findLocal(
   runsDir: string,
   { runId, step }: CheckpointId,

@@ -132,7 +132,7 @@ describe('the services of a broker', () => {
     );
     await first.runs.changePhase(RUN, 'stopped');
     await first.runStorage.delete(RUN);
-    // The bucket is empty: the next service may choose another, and running services are told before they store
+    // The bucket is empty: the next service may choose another, and running services notice it before they store
     // anything.
     const third = await connect(undefined, 'actor');
     await third.blobs.of('next').put(Buffer.from('pixels'));

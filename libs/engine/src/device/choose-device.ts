@@ -10,7 +10,7 @@ export interface ChosenDevice {
 }
 
 export interface DeviceSearch {
-  /** device of an earlier start, which is chosen again if it is usable, whatever its speed now */
+  /** device of an earlier start, which is chosen again if it is usable, regardless of its current speed */
   begunOn?: string | undefined;
   /** device files whose presence indicates a GPU; default: the usual ones, and always true on macOS and Windows */
   signs?: readonly string[];

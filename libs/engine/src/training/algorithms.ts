@@ -49,7 +49,7 @@ export class Algorithms {
   }
 }
 
-/** Equal for equal choices, whatever the order of their options. */
+/** Equal for equal choices, regardless of the order of their options. */
 function keyOf(choice: ComponentChoice): string {
   return JSON.stringify(Object.entries(choice).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

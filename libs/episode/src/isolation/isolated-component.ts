@@ -70,7 +70,7 @@ export class IsolatedComponent {
     return component;
   }
 
-  /** For a reward. Rejects with its error; ends soon after the signal aborts, whatever the plugin does. */
+  /** For a reward. Rejects with its error; ends soon after the signal aborts, even if the plugin ignores it. */
   score(episode: Episode, deadline: Deadline): Promise<RewardResult> {
     return this.judge('score', episode, deadline) as Promise<RewardResult>;
   }

@@ -203,7 +203,7 @@ class Fetcher {
     const reasons = results.flatMap((result) =>
       result.status === 'rejected' ? [result.reason as unknown] : [],
     );
-    // Downloads that were aborted because another failed have no error of their own to report.
+    // Downloads that were aborted because another failed have no separate error to report.
     const first =
       reasons.find((reason) => !(reason instanceof HubError && reason.kind === 'stopped')) ?? reasons[0];
     if (first !== undefined) throw first;

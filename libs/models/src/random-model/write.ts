@@ -120,7 +120,7 @@ async function writeFolder(options: RandomModelOptions, family: Family): Promise
 
 /**
  * Writes a model of a given shape with random weights, the numbers of `initializeWeights`, as a Hugging Face
- * folder. Needs little memory, whatever the size of the model; removes its output on failure or abort.
+ * folder. Needs little memory, regardless of the size of the model; removes its output on failure or abort.
  * @throws ModelError if the folder is not empty, the disk too small, or the shape not supported.
  */
 export async function writeRandomModel(options: RandomModelOptions): Promise<RandomModel> {

@@ -42,7 +42,7 @@ export class PromptEncoder {
     this.boundary = new RegExp(separators.length === 0 ? '(?!)' : `(${separators.join('|')})`, 'u');
   }
 
-  /** @throws ModelError `too-long` for a conversation of this many characters, whatever the template makes of it */
+  /** @throws ModelError `too-long` for a conversation of this many characters, before the template is applied */
   refuseLength(characters: number, most: number): void {
     if (characters > Math.max(this.maxCharacters(most), MIN_CONVERSATION)) throw tooLong(most, characters);
   }

@@ -112,7 +112,7 @@ export class ResponseSocket {
   private async answer(body: Record<string, unknown>): Promise<void> {
     const { newest, gone, caller } = this;
     const isContinued = newest !== undefined && newest.id === body.previous_response_id;
-    // Whatever the result: a response that was continued is no longer the newest, and after a failure there is none.
+    // In any case: a response that was continued is no longer the newest, and after a failure there is none.
     if (isContinued) this.newest = undefined;
     const connection = {
       previous: isContinued ? newest.response : undefined,

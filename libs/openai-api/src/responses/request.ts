@@ -145,7 +145,7 @@ function readTools(fields: Fields): {
         `"${type}" is not supported; expected function, computer or computer_use_preview`,
       );
     }
-    // Coordinates are pixels of each screenshot, whatever its size.
+    // Coordinates are pixels of each screenshot, regardless of its size.
     tool.note('display_width', 'display_height', 'environment');
     tool.end();
     computer = type;

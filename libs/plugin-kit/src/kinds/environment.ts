@@ -146,8 +146,8 @@ export interface EnvironmentComponent<Options = unknown> extends ComponentBase<
    */
   readonly environment?: Readonly<Record<string, string>>;
   /**
-   * Default rewards of a run in this environment, for environments whose state contains the reward, whatever a task
-   * checks. Undefined: the run file's default.
+   * Default rewards of a run in this environment, for environments whose state contains the reward, regardless of a
+   * task's checks. Undefined: the run file's default.
    */
   readonly defaultRewards?: readonly string[];
   /** Whether a goal in words is a complete task, because the environment needs nothing to open. Default false. */

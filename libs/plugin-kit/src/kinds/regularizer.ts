@@ -7,8 +7,8 @@ export type RegularizerTerms = Pick<LossTerms, 'ops' | 'scalar' | 'logprobs' | '
 
 export interface RegularizerValues {
   /**
-   * [M], added to the loss with the weights of the tokens, whatever the scope of the loss. Its mean is published as
-   * `regularizer/<name>`.
+   * [M], added to the loss with the weights of the tokens, regardless of the scope of the loss. Its mean is published
+   * as `regularizer/<name>`.
    */
   loss: Value;
   /** Name → [M]; their means are published as `regularizer/<name>/<metric>`. */

@@ -8,7 +8,7 @@ import type { TaskList } from './task-list';
 const MOST_NAMED = 5;
 
 /**
- * Identifies a goal and its environment: tasks with the same key have the same goal, whatever their ids, starts and
+ * Identifies a goal and its environment: tasks with the same key have the same goal, regardless of ids, starts and
  * checks. Different environment options make the same words another goal: another sheet, another game of the server.
  * Undefined if the environment provides the goal, which then depends on the seed.
  */

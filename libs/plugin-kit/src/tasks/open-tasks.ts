@@ -214,7 +214,7 @@ function isWanted(
   );
 }
 
-/** Depends only on the goal, so that a goal is always on the same side, whatever the other tasks. */
+/** Depends only on the goal, so that a goal is always on the same side, regardless of the other tasks. */
 function sideOf(task: Task, evalShare: number): 'train' | 'eval' {
   const hash = hash53(`part/${goalKey(task) ?? task.id ?? task.description}`);
   return hash / 2 ** 53 < evalShare ? 'eval' : 'train';

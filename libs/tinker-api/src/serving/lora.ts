@@ -8,13 +8,13 @@ export interface LoraRequest {
   trainAttn: boolean;
 }
 
-/** Tinker's adapters are scaled by 32 / rank, whatever their rank. */
+/** Tinker's adapters are scaled by 32 / rank, for every rank. */
 const ALPHA = 32;
 const MAX_RANK = 1024;
 
 /**
- * Parses `lora_config`. Adapters here exclude the output layer: when a session starts, the client is told that
- * `train_unembed`, which clients send as true, has no effect.
+ * Parses `lora_config`. Adapters here exclude the output layer: when a session starts, a message informs the client
+ * that `train_unembed`, which clients send as true, has no effect.
  */
 export function readLora(fields: Fields): LoraRequest & { seed: number | undefined } {
   const rank = fields.number('rank', { min: 1, max: MAX_RANK, integer: true });

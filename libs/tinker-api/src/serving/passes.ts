@@ -9,7 +9,7 @@ import { readData } from './data';
 import type { Answer } from './futures';
 import type { ModelRun } from './model-run';
 
-/** Losses that a forward pass of a critic may name: it returns values, whatever the loss. */
+/** Losses that a forward pass of a critic may name: it returns values for each of them. */
 const CRITIC_FORWARD = ['ppo_critic', 'ppo', 'cross_entropy'];
 
 /** `forward_backward` and `forward`: passes data through a model. */

@@ -33,7 +33,7 @@ export interface TrainingRequest {
   scoresAll: boolean;
 }
 
-/** Equal for a repeated request, whatever the order of its maps. */
+/** Equal for a repeated request, regardless of the order of its maps. */
 export function digestOf(request: TrainingRequest): string {
   const hash = createHash('sha256');
   const { data, lossConfig, ...head } = request;

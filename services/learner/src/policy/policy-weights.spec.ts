@@ -22,7 +22,7 @@ function makeWeights(updatesInFlight = false): { weights: PolicyWeights; calls: 
   return { weights: new PolicyWeights(...parts, { runId: 'run', locate, updatesInFlight }), calls };
 }
 
-/** Like a request, it samples with the weights that it found, whatever happens meanwhile. */
+/** Like a request, it samples with the weights that it found, even if they change meanwhile. */
 async function sample(weights: PolicyWeights, policy: string, calls: string[]): Promise<string> {
   const found = await weights.find(policy);
   if ('error' in found) return found.error.code;

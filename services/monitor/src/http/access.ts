@@ -61,7 +61,7 @@ export class TokenGate {
   }
 }
 
-/** Redirects a page to itself, whatever path prefix a proxy adds on this host; never to another host. */
+/** Redirects a page to itself, behind any path prefix that a proxy adds on this host; never to another host. */
 function toItself(url: string): string {
   const [path] = url.split('?');
   return `./${path.slice(path.lastIndexOf('/') + 1)}${url.slice(path.length)}`;
