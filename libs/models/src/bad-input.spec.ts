@@ -14,24 +14,18 @@ import { loadFamily, loadModelFolder } from './folder';
 import { loadAdapter } from './lora/adapter';
 
 const fixtures = join(__dirname, '../../../test/golden/fixtures');
-/**
- * A model of each family, with others whose adapters target layers that it lacks, or that have another size in it.
- */
-const families: [string, string[]][] = [
-  ['qwen2-vl-a', ['qwen2-vl-b', 'qwen3-vl-a', 'llava-b', 'idefics2-a']],
-  ['qwen2-5-vl-a', ['qwen2-vl-b', 'qwen3-vl-moe-a', 'smolvlm-a']],
-  ['qwen3-vl-a', ['qwen3-vl-b', 'qwen2-vl-a', 'qwen3-vl-moe-a', 'llava-onevision-a']],
-  ['qwen3-5-a', ['qwen3-5-b', 'qwen3-vl-a', 'qwen2-5-vl-a']],
-  ['qwen3-vl-moe-a', ['qwen3-vl-moe-b', 'qwen3-vl-a', 'idefics3-a']],
-  ['llava-a', ['llava-b', 'qwen2-5-vl-a', 'idefics2-a']],
-  ['llava-onevision-a', ['qwen2-vl-b', 'qwen3-vl-a', 'smolvlm-a']],
-  ['idefics2-a', ['idefics2-b', 'idefics3-a', 'llava-a']],
-  ['idefics3-a', ['idefics3-b', 'idefics2-a', 'qwen2-vl-b']],
-  ['smolvlm-a', ['idefics2-b', 'llava-b', 'qwen3-vl-b']],
-  ['internvl-a', ['internvl-b', 'llava-onevision-a', 'qwen3-vl-a']],
-];
-
 type Json = Record<string, unknown>;
+
+const names = readdirSync(fixtures);
+/** Width of a text model. */
+function widthOf(name: string): unknown {
+  const config = JSON.parse(readFileSync(join(fixtures, name, 'model/config.json'), 'utf8')) as Json;
+  return ((config.text_config ?? config) as Json).hidden_size;
+}
+/** A model of each family, with those of another width, whose adapters it cannot load. */
+const families: [string, string[]][] = names
+  .filter((name) => name.endsWith('-a'))
+  .map((name) => [name, names.filter((other) => widthOf(other) !== widthOf(name))]);
 
 let dir: string;
 beforeEach(() => {

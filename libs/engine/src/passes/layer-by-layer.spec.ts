@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deviceMemory, tensor, type SessionOptions } from '@ui-rl/graph';
 import {
@@ -191,7 +191,16 @@ const COMBINATIONS: readonly Combination[] = [
   ['internvl-b', 'text', 'features'],
 ];
 
-test.each(COMBINATIONS)(
+const covered = new Set(COMBINATIONS.map(([name]) => familyNameOf(name)));
+const others = readdirSync(fixtures).filter(
+  (name) => name.endsWith('-a') && !covered.has(familyNameOf(name)),
+);
+
+function familyNameOf(fixture: string): string {
+  return fixture.slice(0, fixture.lastIndexOf('-'));
+}
+
+test.each([...COMBINATIONS, ...others.map((name): Combination => [name, 'full', 'patches'])])(
   '%s layer by layer, with %s weights and %s, gives what the whole graph gives',
   async (name, trainable, mode) => {
     const subject = await load(name, trainable);

@@ -1,14 +1,15 @@
-import { otherConfigs } from './others';
-import { qwenConfigs } from './qwen';
+import { familyDefinitions } from '../families/registry';
 
-const configs: Readonly<Record<string, Record<string, unknown>>> = { ...qwenConfigs, ...otherConfigs };
+const configs: ReadonlyMap<string, Record<string, unknown>> = new Map(
+  familyDefinitions.flatMap(({ published }) => Object.entries(published)),
+);
 
 /** Hub ids of the well-known models, whose shapes are bundled. */
 export function knownModels(): string[] {
-  return Object.keys(configs);
+  return [...configs.keys()];
 }
 
 /** The config.json of a well-known model; undefined for others. */
 export function knownConfig(id: string): Record<string, unknown> | undefined {
-  return Object.hasOwn(configs, id) ? structuredClone(configs[id]) : undefined;
+  return structuredClone(configs.get(id));
 }

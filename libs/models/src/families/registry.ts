@@ -1,39 +1,41 @@
 import { ModelError } from '../errors';
 import type { Family } from './base';
-import { idefics2 } from './idefics2';
-import { idefics3, smolVlm } from './idefics3';
-import { internVl } from './internvl';
-import { llava } from './llava';
-import { llavaOneVision } from './llava-onevision';
-import { qwen2Vl } from './qwen2-vl';
-import { qwen25Vl } from './qwen2-5-vl';
-import { qwen35 } from './qwen3-5';
-import { qwen35Moe } from './qwen3-5-moe';
-import { qwen3Vl } from './qwen3-vl';
-import { qwen3VlMoe } from './qwen3-vl-moe';
+import type { FamilyDefinition } from './definition';
+import { idefics2Definition } from './idefics2/definition';
+import { idefics3Definition } from './idefics3/definition';
+import { internVlDefinition } from './internvl/definition';
+import { llavaDefinition } from './llava/definition';
+import { llavaOneVisionDefinition } from './llava-onevision/definition';
+import { qwen25VlDefinition } from './qwen2-5-vl/definition';
+import { qwen2VlDefinition } from './qwen2-vl/definition';
+import { qwen35Definition } from './qwen3-5/definition';
+import { qwen35MoeDefinition } from './qwen3-5-moe/definition';
+import { qwen3VlDefinition } from './qwen3-vl/definition';
+import { qwen3VlMoeDefinition } from './qwen3-vl-moe/definition';
 
-/** Binds a family to a parsed config.json; errors name `file`. */
-export type FamilyFactory = (json: unknown, file: string) => Family;
+/** Every supported family. */
+export const familyDefinitions: readonly FamilyDefinition[] = [
+  qwen2VlDefinition,
+  qwen25VlDefinition,
+  qwen3VlDefinition,
+  qwen3VlMoeDefinition,
+  qwen35Definition,
+  qwen35MoeDefinition,
+  llavaDefinition,
+  llavaOneVisionDefinition,
+  idefics2Definition,
+  idefics3Definition,
+  internVlDefinition,
+];
 
-/** All supported families, by the `model_type` of config.json. */
-const families: Record<string, FamilyFactory> = {
-  qwen2_vl: qwen2Vl,
-  qwen2_5_vl: qwen25Vl,
-  qwen3_vl: qwen3Vl,
-  qwen3_vl_moe: qwen3VlMoe,
-  qwen3_5: qwen35,
-  qwen3_5_moe: qwen35Moe,
-  llava,
-  llava_onevision: llavaOneVision,
-  idefics2,
-  idefics3,
-  smolvlm: smolVlm,
-  internvl: internVl,
-};
-
-/** The supported model types. */
+/** The model types that can be loaded. */
 export function supportedModelTypes(): string[] {
-  return Object.keys(families);
+  return familyDefinitions.flatMap(({ modelTypes }) => Object.keys(modelTypes));
+}
+
+/** The definition of the family with this `model_type`, undefined for others. */
+export function definitionOf(modelType: string): FamilyDefinition | undefined {
+  return familyDefinitions.find(({ modelTypes }) => Object.hasOwn(modelTypes, modelType));
 }
 
 /**
@@ -42,7 +44,7 @@ export function supportedModelTypes(): string[] {
  */
 export function familyOf(json: unknown, file: string): Family {
   const type = (json as { model_type?: unknown } | null)?.model_type;
-  const factory = typeof type === 'string' && Object.hasOwn(families, type) ? families[type] : undefined;
+  const factory = typeof type === 'string' ? definitionOf(type)?.modelTypes[type] : undefined;
   if (factory === undefined) {
     const found = type === undefined ? 'nothing' : JSON.stringify(type);
     const supported = supportedModelTypes().join(', ');

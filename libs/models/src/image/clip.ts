@@ -2,7 +2,7 @@ import type { ImageGeometry } from '../families/base';
 import { centreCrop, toSquare, type Colour } from './margin';
 import { ImageOptions, type Normalization } from './options';
 import { toPatches } from './patches';
-import type { ImageModel, ImagePreparation } from './preparation';
+import type { ImageModel, ImagePreparation, ImageProcessorKind } from './preparation';
 import { BICUBIC, resize, type RgbImage } from './resample';
 import type { Size } from './smart-resize';
 
@@ -109,3 +109,15 @@ export class ClipImages implements ImagePreparation {
     return width <= height ? { width: shortestEdge, height: long } : { width: long, height: shortestEdge };
   }
 }
+
+/** The image processor of CLIP and LLaVA 1.5. */
+export const clipProcessor: ImageProcessorKind = {
+  names: ['CLIPImageProcessor', 'LlavaImageProcessor'],
+  parse: (json, source, model) => new ClipImages(parseClipImages(json, source, model)),
+};
+
+/** The image processor of SigLIP. */
+export const siglipProcessor: ImageProcessorKind = {
+  names: ['SiglipImageProcessor'],
+  parse: (json, source, model) => new ClipImages(parseSiglipImages(json, source, model)),
+};

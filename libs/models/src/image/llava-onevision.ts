@@ -5,7 +5,7 @@ import { crop } from './crop';
 import { toSquare, withMargin } from './margin';
 import { ImageOptions, type Normalization } from './options';
 import { toPatches, type PatchCut } from './patches';
-import type { ImageModel, ImagePreparation } from './preparation';
+import type { ImageModel, ImagePreparation, ImageProcessorKind } from './preparation';
 import { BICUBIC, resize, type RgbImage } from './resample';
 import type { Size } from './smart-resize';
 
@@ -187,3 +187,9 @@ function sideOf({ tileSize, patchSize }: LlavaOneVisionImageConfig): number {
 function cutOf(config: LlavaOneVisionImageConfig): PatchCut {
   return { ...config, mergeSize: 1 };
 }
+
+/** The image processor of LLaVA-OneVision. */
+export const llavaOneVisionProcessor: ImageProcessorKind = {
+  names: ['LlavaOnevisionImageProcessor'],
+  parse: (json, source, model) => new LlavaOneVisionImages(parseLlavaOneVisionImages(json, source, model)),
+};

@@ -1,62 +1,11 @@
 import { join } from 'node:path';
 import { ModelError } from '../errors';
+import { definitionOf, familyDefinitions } from '../families/registry';
 import { readOptionalJson } from '../optional-file';
-import type { ImageModel, ImagePreparation, ParsePreparation } from './preparation';
+import type { ImageModel, ImagePreparation, ImageProcessorKind } from './preparation';
 import { ImageProcessor, type ImageProcessorOptions } from './processor';
-import { ClipImages, parseClipImages, parseSiglipImages } from './clip';
-import { GotOcr2Images, parseGotOcr2Images } from './got-ocr2';
-import { LlavaOneVisionImages, parseLlavaOneVisionImages } from './llava-onevision';
-import { NativeSizeImages, parseNativeSizeImages } from './native-size';
-import { parseQwenVlImages, QwenVlImages } from './qwen-vl';
-import { parseTiledImages, TiledImages } from './tiled';
 
 type Json = Record<string, unknown>;
-
-/** A kind of image processor, and the families for which it is the default. */
-interface ProcessorKind {
-  /** `image_processor_type`, without its backend suffix */
-  names: readonly string[];
-  modelTypes: readonly string[];
-  parse: ParsePreparation;
-}
-
-const kinds: readonly ProcessorKind[] = [
-  {
-    names: ['Qwen2VLImageProcessor', 'Qwen2_5_VLImageProcessor', 'Qwen2_5VLImageProcessor'],
-    modelTypes: ['qwen2_vl', 'qwen2_5_vl', 'qwen3_vl', 'qwen3_vl_moe', 'qwen3_5', 'qwen3_5_moe'],
-    parse: (json, source) => new QwenVlImages(parseQwenVlImages(json, source)),
-  },
-  {
-    names: ['CLIPImageProcessor', 'LlavaImageProcessor'],
-    modelTypes: ['llava'],
-    parse: (json, source, model) => new ClipImages(parseClipImages(json, source, model)),
-  },
-  {
-    names: ['SiglipImageProcessor'],
-    modelTypes: [],
-    parse: (json, source, model) => new ClipImages(parseSiglipImages(json, source, model)),
-  },
-  {
-    names: ['LlavaOnevisionImageProcessor'],
-    modelTypes: ['llava_onevision'],
-    parse: (json, source, model) => new LlavaOneVisionImages(parseLlavaOneVisionImages(json, source, model)),
-  },
-  {
-    names: ['Idefics2ImageProcessor'],
-    modelTypes: ['idefics2'],
-    parse: (json, source, model) => new NativeSizeImages(parseNativeSizeImages(json, source, model)),
-  },
-  {
-    names: ['Idefics3ImageProcessor', 'SmolVLMImageProcessor'],
-    modelTypes: ['idefics3', 'smolvlm'],
-    parse: (json, source, model) => new TiledImages(parseTiledImages(json, source, model)),
-  },
-  {
-    names: ['GotOcr2ImageProcessor'],
-    modelTypes: ['internvl'],
-    parse: (json, source, model) => new GotOcr2Images(parseGotOcr2Images(json, source, model)),
-  },
-];
 
 /**
  * The image processor of a Hugging Face folder: `image_processor` of `processor_config.json`, else
@@ -73,16 +22,23 @@ export async function loadImageProcessor(
   return new ImageProcessor(parsePreparation(json, source, model), model, options);
 }
 
+function kinds(): ImageProcessorKind[] {
+  return familyDefinitions.flatMap(({ imageProcessors }) => imageProcessors);
+}
+
+/** The image processor with this `image_processor_type`, of any backend. */
+function kindOf(type: unknown): ImageProcessorKind | undefined {
+  if (typeof type !== 'string') return undefined;
+  const name = type.replace(/(Fast|Pil)$/, '');
+  return kinds().find(({ names }) => names.includes(name));
+}
+
 /** @param source where the configuration comes from, for messages. */
 export function parsePreparation(json: Json, source: string, model: ImageModel): ImagePreparation {
   const type = json.image_processor_type;
-  const kind = kinds.find(({ names, modelTypes }) =>
-    type === undefined
-      ? modelTypes.includes(model.shape.modelType)
-      : typeof type === 'string' && names.includes(type.replace(/(Fast|Pil)$/, '')),
-  );
+  const kind = type === undefined ? definitionOf(model.shape.modelType)?.imageProcessors[0] : kindOf(type);
   if (kind === undefined) {
-    const supported = kinds.map(({ names }) => names[0]).join(', ');
+    const supported = [...new Set(kinds().map(({ names }) => names[0]))].join(', ');
     throw new ModelError(
       'unsupported',
       `${source}: image processor ${JSON.stringify(type)} is not supported; supported: ${supported}`,

@@ -3,7 +3,7 @@ import type { ImageGeometry } from '../families/base';
 import { crop, type Box } from './crop';
 import { ImageOptions, type Normalization } from './options';
 import { toPatches } from './patches';
-import type { ImageModel, ImagePreparation } from './preparation';
+import type { ImageModel, ImagePreparation, ImageProcessorKind } from './preparation';
 import { BILINEAR, resize, type RgbImage } from './resample';
 import type { Size } from './smart-resize';
 
@@ -131,3 +131,9 @@ function joined(pictures: readonly Float32Array[]): Float32Array {
   }
   return all;
 }
+
+/** The image processor of Idefics2. */
+export const nativeSizeProcessor: ImageProcessorKind = {
+  names: ['Idefics2ImageProcessor'],
+  parse: (json, source, model) => new NativeSizeImages(parseNativeSizeImages(json, source, model)),
+};

@@ -29,3 +29,10 @@ export type ParsePreparation = (
   source: string,
   model: ImageModel,
 ) => ImagePreparation;
+
+/** An image processor of transformers. */
+export interface ImageProcessorKind {
+  /** `image_processor_type`, without its backend suffix */
+  names: readonly string[];
+  parse: ParsePreparation;
+}

@@ -2,7 +2,7 @@ import { ModelError } from '../errors';
 import type { ImageGeometry } from '../families/base';
 import { ImageOptions, type Normalization } from './options';
 import { toPatches } from './patches';
-import type { ImagePreparation } from './preparation';
+import type { ImagePreparation, ImageProcessorKind } from './preparation';
 import { BICUBIC, resize, type RgbImage } from './resample';
 import { smartResize, type Size } from './smart-resize';
 
@@ -63,3 +63,9 @@ export class QwenVlImages implements ImagePreparation {
     return smartResize(size, { factor: patchSize * mergeSize, minPixels, maxPixels });
   }
 }
+
+/** The image processor of the Qwen-VL families. */
+export const qwenVlProcessor: ImageProcessorKind = {
+  names: ['Qwen2VLImageProcessor', 'Qwen2_5_VLImageProcessor', 'Qwen2_5VLImageProcessor'],
+  parse: (json, source) => new QwenVlImages(parseQwenVlImages(json, source)),
+};

@@ -23,7 +23,6 @@ test.each<[string, Record<string, unknown>, [number, number], [number, number]]>
   ['idefics2', {}, [1280, 800], [980, 612]],
   ['idefics2', { do_image_splitting: true }, [1280, 800], [980, 612]],
   ['idefics3', tiles, [1280, 800], [728, 728]],
-  ['internvl', { size: { height: 448, width: 448 } }, [1280, 800], [1344, 896]],
   ['idefics3', { ...tiles, do_image_splitting: false }, [1280, 800], [364, 364]],
 ])('a model of type %s (%j) sees a screenshot of %j as %j', (modelType, json, screenshot, shown) => {
   const [width, height] = screenshot;

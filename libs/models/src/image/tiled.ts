@@ -3,7 +3,7 @@ import type { ImageGeometry } from '../families/base';
 import { crop } from './crop';
 import { ImageOptions, type Normalization } from './options';
 import { toPatches } from './patches';
-import type { ImageModel, ImagePreparation } from './preparation';
+import type { ImageModel, ImagePreparation, ImageProcessorKind } from './preparation';
 import { LANCZOS, resize, type RgbImage } from './resample';
 import type { Size } from './smart-resize';
 
@@ -140,3 +140,9 @@ function within({ width, height }: Size, longest: number): Size {
   }
   return { width, height };
 }
+
+/** The image processor of Idefics3 and SmolVLM. */
+export const tiledProcessor: ImageProcessorKind = {
+  names: ['Idefics3ImageProcessor', 'SmolVLMImageProcessor'],
+  parse: (json, source, model) => new TiledImages(parseTiledImages(json, source, model)),
+};

@@ -68,7 +68,7 @@ test.each<[Partial<LoraConfig>, RegExp]>([
   [{ targets: 'atention' }, /"atention" names no linear layer of toy; use all-linear.*q_proj/],
   [{ targets: 'attention+experts+mpl' }, /"attention\+experts\+mpl" names no linear layer/],
   [{ targets: '.*query' }, /"\.\*query" is a pattern that matches no linear layer/],
-  [{ targets: '.*(q_proj' }, /"\.\*\(q_proj" is no regular expression/],
+  [{ targets: '.*(q_proj' }, /"\.\*\(q_proj" is not a regular expression/],
   [
     { targets: 'attention+experts', dropout: 0.1 },
     /dropout: found 0\.1, but routers and experts, such as model\.layers\.0\.mlp\.experts\.gate_up_proj, have none/,

@@ -1,9 +1,15 @@
 import type { Family } from '../families/base';
+import type { Conventions } from '../families/definition';
+import { definitionOf } from '../families/registry';
 import { compactTemplate } from '../tokenizer/build';
-import { conventionsOf } from './conventions';
 import { extendTokenizer } from './tokenizer';
 
 type Json = Record<string, unknown>;
+
+/** Every family that was made belongs to a definition. */
+function conventionsOf({ shape }: Family): Conventions {
+  return definitionOf(shape.modelType)!.conventions;
+}
 
 /** Files that contain tokens, which must be consistent with each other. */
 function tokenizerFiles(family: Family, config: Json, base: Json): Record<string, Json> {
@@ -31,7 +37,6 @@ function tokenizerFiles(family: Family, config: Json, base: Json): Record<string
  * The missing files of a model folder besides configuration and weights: file name → content.
  * @param present files that already exist
  * @param base tokenizer.json of the small byte-level tokenizer to extend
- * @throws ModelError `unsupported` for a family without known conventions.
  */
 export function companionFiles(
   family: Family,

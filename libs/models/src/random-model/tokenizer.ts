@@ -1,16 +1,8 @@
 import { ModelError } from '../errors';
+import type { SpecialToken } from '../families/definition';
 import { specialToken } from '../tokenizer/build';
 
 type Json = Record<string, unknown>;
-
-/** A special token that a family's prompts need. */
-export interface SpecialToken {
-  content: string;
-  /** fields of config.json, at the top level or in `text_config`, that may contain its id */
-  keys?: readonly string[];
-  /** its id in the published models of the family, used if the configuration has none */
-  usual?: number;
-}
 
 /** The specification of a vocabulary to generate. */
 export interface Vocabulary {

@@ -1,10 +1,10 @@
-import type { ImageGeometry } from '../families/base';
-import { crop } from './crop';
-import { ImageOptions, type Normalization } from './options';
-import { toPatches } from './patches';
-import type { ImageModel, ImagePreparation } from './preparation';
-import { BICUBIC, resize, type RgbImage } from './resample';
-import type { Size } from './smart-resize';
+import type { ImageGeometry } from '../base';
+import { crop } from '../../image/crop';
+import { ImageOptions, type Normalization } from '../../image/options';
+import { toPatches } from '../../image/patches';
+import type { ImageModel, ImagePreparation, ImageProcessorKind } from '../../image/preparation';
+import { BICUBIC, resize, type RgbImage } from '../../image/resample';
+import type { Size } from '../../image/smart-resize';
 
 /** Options of GotOcr2ImageProcessor, the image processor of InternVL. */
 export interface GotOcr2ImageConfig extends Normalization {
@@ -20,6 +20,8 @@ export interface GotOcr2ImageConfig extends Normalization {
 }
 
 const DEFAULT_TILE = 384;
+/** Many times the number of any published model. */
+const MAX_TILES = 256;
 
 /**
  * Ignores `crop_to_patches`: the processor of InternVL in transformers overrides it with true.
@@ -35,7 +37,9 @@ export function parseGotOcr2Images(
   options.requireSteps('do_resize', 'do_rescale', 'do_normalize', 'do_convert_rgb');
   const count = (name: string, fallback: number): number => {
     const value = options.positive(name, json[name], fallback);
-    if (!Number.isInteger(value)) throw options.error(name, 'a whole number of tiles');
+    if (!Number.isInteger(value) || value > MAX_TILES) {
+      throw options.error(name, `a whole number of tiles, at most ${MAX_TILES}`);
+    }
     return value;
   };
   const size = options.size('size') ?? { width: DEFAULT_TILE, height: DEFAULT_TILE };
@@ -121,3 +125,9 @@ export class GotOcr2Images implements ImagePreparation {
     return best;
   }
 }
+
+/** The image processor of InternVL. */
+export const gotOcr2Processor: ImageProcessorKind = {
+  names: ['GotOcr2ImageProcessor'],
+  parse: (json, source, model) => new GotOcr2Images(parseGotOcr2Images(json, source, model)),
+};

@@ -1,5 +1,5 @@
-import type { ImageGeometry } from '../families/base';
-import { GotOcr2Images, parseGotOcr2Images } from './got-ocr2';
+import type { ImageGeometry } from '../base';
+import { GotOcr2Images, parseGotOcr2Images } from './images';
 
 /** A model with patches of 14 pixels, 2 × 2 per token. */
 const model = {
@@ -37,6 +37,10 @@ test.each([
   );
 });
 
+test('shows a screenshot stretched to whole tiles', () => {
+  expect(imagesOf(published).shownSize({ width: 1280, height: 800 })).toEqual({ width: 1344, height: 896 });
+});
+
 test.each<[object, number, number, [number, number]]>([
   [{ ...published, max_patches: 1 }, 1280, 800, [1, 1]],
   [{ ...published, min_patches: 2 }, 448, 448, [2, 2]],
@@ -69,6 +73,7 @@ test.each([
   [{ size: { height: 8, width: 8 } }, /expected at least one patch, 14 pixels/],
   [{ max_patches: 0 }, /"max_patches" is 0; expected a positive number/],
   [{ min_patches: 1.5 }, /"min_patches" is 1\.5; expected a whole number of tiles/],
+  [{ max_patches: 1_000_000 }, /"max_patches" is 1000000; expected a whole number of tiles, at most 256/],
   [{ do_rescale: false }, /"do_rescale": false is not supported/],
   [{ resample: 0 }, /"resample" is 0/],
 ])('refuses %j', (json, message) => {
