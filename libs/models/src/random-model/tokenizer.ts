@@ -74,7 +74,9 @@ export function extendTokenizer(
   vocabulary: Vocabulary,
 ): { json: Json; ids: Map<string, number> } {
   const ids = placeSpecials(vocabulary);
-  const vocab = placeOrdinary(vocabularyOf(base), vocabulary.size, new Set(ids.values()));
+  const ordinary = placeOrdinary(vocabularyOf(base), vocabulary.size, new Set(ids.values()));
+  // The tokenizers library renumbers added tokens that the vocabulary does not contain.
+  const vocab = { ...ordinary, ...Object.fromEntries(ids) };
   const added = [...ids].toSorted(([, a], [, b]) => a - b);
   const json = {
     ...base,

@@ -172,6 +172,16 @@ test('special tokens have the ids of the configuration, every id can be decoded,
   expect(tokenizer.encode('<|unused_100000|>')).not.toContain(100_000);
 });
 
+test('special tokens are in the vocabulary, without which other readers number them behind it', async () => {
+  await write({ config: small('OpenGVLab/InternVL3-1B-hf'), filesFrom: undefined });
+  const { added_tokens: added, model } = readJson(join(dir, 'out/tokenizer.json')) as unknown as {
+    added_tokens: { id: number; content: string }[];
+    model: { vocab: Record<string, number> };
+  };
+  expect(added.map(({ content }) => content)).toContain('<IMG_CONTEXT>');
+  for (const { id, content } of added) expect([content, model.vocab[content]]).toEqual([content, id]);
+});
+
 test('tokenizer, template and processor are copied from where they are, and nothing else', async () => {
   writeFileSync(join(dir, 'README.md'), 'x');
   await write();

@@ -8,7 +8,12 @@ import { internVl } from '.';
 const IMAGENET = { image_mean: [0.485, 0.456, 0.406], image_std: [0.229, 0.224, 0.225] };
 
 const conventions: Conventions = {
-  specials: [...qwenText, { content: '<IMG_CONTEXT>', keys: ['image_token_id'], usual: 151667 }],
+  specials: [
+    ...qwenText,
+    { content: '<img>', usual: 151665 },
+    { content: '</img>', usual: 151666 },
+    { content: '<IMG_CONTEXT>', keys: ['image_token_id'], usual: 151667 },
+  ],
   endOfTurn: '<|im_end|>',
   pad: '<|endoftext|>',
   image: '<IMG_CONTEXT>\n',
