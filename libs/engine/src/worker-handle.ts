@@ -68,7 +68,7 @@ export class WorkerHandle {
     if (this.gone !== undefined) return Promise.reject(this.gone);
     const id = this.nextId++;
     return new Promise<WorkerResult<M>>((resolve, reject) => {
-      this.pending.set(id, { resolve: resolve as (value: unknown) => void, reject, onEvent });
+      this.pending.set(id, { resolve, reject, onEvent });
       try {
         this.worker.postMessage({
           id,

@@ -16,9 +16,10 @@ const component: PolicyLossComponent<Options> = {
   scope: 'token',
   create: ({ most }) => ({
     // Builds a graph. The engine differentiates it with respect to logprobs.
-    build({ ops, scalar, logprobs, inputs }) {
+    build(terms) {
+      const { ops, logprobs, inputs } = terms;
       const ratio = ops.exp(ops.sub(logprobs, inputs.old_logprobs));
-      const gain = ops.mul(ops.min(ratio, scalar(most)), inputs.advantages);
+      const gain = ops.mul(ops.min(ratio, terms.scalar(most)), inputs.advantages);
       return { loss: ops.neg(gain), metrics: { ratio } };
     },
   }),

@@ -3,7 +3,10 @@ import test from 'node:test';
 import component from './index.js';
 
 test('rises to 1, then falls', () => {
-  const { factor } = component.create({ warmup: 4 }, { totalSteps: 100 });
-  assert.deepEqual([0, 1, 2, 3].map(factor), [0.25, 0.5, 0.75, 1]);
-  assert.equal(factor(15), 0.5);
+  const schedule = component.create({ warmup: 4 }, { totalSteps: 100 });
+  assert.deepEqual(
+    [0, 1, 2, 3].map((step) => schedule.factor(step)),
+    [0.25, 0.5, 0.75, 1],
+  );
+  assert.equal(schedule.factor(15), 0.5);
 });

@@ -19,5 +19,5 @@ test('returns the requested number of tasks, each with its own id and a check', 
 test('brings the page that its tasks are played on', async () => {
   const [task] = await component.create({ limit: 1 }, context).load(deadline);
   const page = component.pages?.[String(task.environment?.options.page)];
-  assert.ok(existsSync(join(String(page), 'index.html')));
+  assert.ok(typeof page === 'string' && existsSync(join(page, 'index.html')));
 });
