@@ -4,7 +4,7 @@ import { TinkerError } from './errors';
 import type { ServiceLoss } from './options';
 import type { Service } from './session';
 
-/** Per datum [L]; NaN where the weight is 0. @throws TinkerError `worker` where the answer has none */
+/** Per datum [L]; NaN where the weight is 0. @throws TinkerError `worker` if the answer has none */
 export function logprobsOf(answer: Json, data: readonly Datum[]): Float32Array[] {
   return arraysOf(answer, data, 'logprobs').map(
     (said, index) => said ?? mustFit([], data[index], index, 'logprobs'),
@@ -12,8 +12,8 @@ export function logprobsOf(answer: Json, data: readonly Datum[]): Float32Array[]
 }
 
 /**
- * What a critic says of states, per datum [L]; NaN where the weight is 0.
- * @throws TinkerError `request` where the service has made something else of it
+ * A critic's values per datum [L]; NaN where the weight is 0.
+ * @throws TinkerError `request` if the service returned something else
  */
 export function valuesOf(answer: Json, data: readonly Datum[]): Float32Array[] {
   const values = valuesIfSaid(answer, data);
@@ -24,7 +24,7 @@ export function valuesOf(answer: Json, data: readonly Datum[]): Float32Array[] {
   );
 }
 
-/** Services may say no values where they learn. */
+/** Services may omit values of a training step. */
 export function valuesIfSaid(answer: Json, data: readonly Datum[]): Float32Array[] | undefined {
   const values = arraysOf(answer, data, 'values');
   return values.every((each) => each !== undefined) ? values : undefined;
@@ -33,7 +33,7 @@ export function valuesIfSaid(answer: Json, data: readonly Datum[]): Float32Array
 const CALLED = { logprobs: 'log-probabilities', values: 'values' } as const;
 type Said = keyof typeof CALLED;
 
-/** An array of each datum, undefined where it has no such one. */
+/** One array per datum, undefined where the datum has none of this name. */
 function arraysOf(answer: Json, data: readonly Datum[], name: Said): (Float32Array | undefined)[] {
   const outputs = Array.isArray(answer.loss_fn_outputs) ? (answer.loss_fn_outputs as unknown[]) : [];
   if (outputs.length !== data.length) {
@@ -54,7 +54,7 @@ function mustFit(said: readonly number[], { weights }: Datum, index: number, nam
   );
 }
 
-/** Without what services put behind a colon, or before the name. */
+/** Removes the prefixes and the `:` suffixes that services add. */
 export function metricsOf({ metrics }: Json): Record<string, number> {
   if (!isRecord(metrics)) return {};
   return Object.fromEntries(
@@ -64,7 +64,7 @@ export function metricsOf({ metrics }: Json): Record<string, number> {
   );
 }
 
-/** SkyRL's server reads no `grad_clip_norm`, and does not say so. @throws TinkerError `request` */
+/** SkyRL's server ignores `grad_clip_norm` silently. @throws TinkerError `request` */
 export function mustClip(
   { metrics }: Json,
   maxGradNorm: number,
@@ -78,7 +78,7 @@ export function mustClip(
   );
 }
 
-/** @throws PluginError that names what the service lacks */
+/** @throws PluginError that names the missing capability */
 export function checkService(
   { maxSequence, extensions }: Service,
   context: EngineContext & { serviceLoss: ServiceLoss },
@@ -87,7 +87,7 @@ export function checkService(
   if (context.serviceLoss === 'mean' && extensions.has('weights')) {
     throw new PluginError('option', `engine tinker: service_loss is mean, but ${address} sums: leave it out`);
   }
-  // A comparison with other weights asks for one token more.
+  // Scoring with other weights needs one more token.
   if (maxSequence !== undefined && maxSequence <= context.maxSequence) {
     throw new PluginError(
       'option',

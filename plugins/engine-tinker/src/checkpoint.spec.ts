@@ -15,7 +15,7 @@ function folder(name: string, text?: string): string {
 it('names weights that no other checkpoint needs, not even a damaged one', async () => {
   const state = (path: string) => `{"state_path": "tinker://a/weights/${path}"`;
   const sampler = (path: string) => `"sampler_path": "tinker://a/sampler_weights/${path}"}`;
-  // A step without anything to learn from has the weights of the one before.
+  // A step without a learning signal keeps the weights of the previous one.
   const [first, second, third] = [
     folder('000001', `${state('1')}, ${sampler('1')}`),
     folder('000002', `${state('1')}, ${sampler('2')}`),

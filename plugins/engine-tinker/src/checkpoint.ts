@@ -3,18 +3,18 @@ import { basename, dirname, join } from 'node:path';
 import { isRecord, type WeightsInfo } from '@ui-rl/plugin-kit';
 import { TinkerError } from './errors';
 
-/** What a checkpoint folder says of weights that lie with the service (`tinker.json`). */
+/** Contents of `tinker.json` in a checkpoint folder, for weights stored by the service. */
 export interface CheckpointFile extends WeightsInfo {
-  /** `tinker://…`, with the state of the optimizer. */
+  /** `tinker://…`, with the optimizer state. */
   state_path: string;
-  /** `tinker://…`, to sample from. Absent for a critic, which nobody samples from. */
+  /** `tinker://…`, for sampling. Absent for a critic, which is not sampled. */
   sampler_path?: string;
   base_model: string;
 }
 
 const FILE = 'tinker.json';
 
-/** Writes a folder that appears complete or not at all. */
+/** Writes a folder atomically. */
 export async function writeCheckpoint(
   dir: string,
   checkpoint: CheckpointFile,
@@ -29,7 +29,7 @@ export async function writeCheckpoint(
   await rename(temporary, dir);
 }
 
-/** @throws TinkerError `checkpoint` where a folder holds no weights of a service */
+/** @throws TinkerError `checkpoint` if the folder has no weights of a service */
 export async function readCheckpoint(dir: string): Promise<CheckpointFile> {
   const file = join(dir, FILE);
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
@@ -45,7 +45,7 @@ export async function readCheckpoint(dir: string): Promise<CheckpointFile> {
       return value as unknown as CheckpointFile;
     }
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new TinkerError(
     'checkpoint',
@@ -53,14 +53,20 @@ export async function readCheckpoint(dir: string): Promise<CheckpointFile> {
   );
 }
 
-/** Addresses of weights that the checkpoint in a folder names, and none of the others of its run does, whole or not. */
+/**
+ * Addresses of weights that the checkpoint in a folder references, and no other checkpoint of its run does, complete
+ * or not.
+ */
 export async function namedOnlyBy(dir: string): Promise<string[]> {
   const others = await Promise.all((await othersOf(dir)).map(addressesIn));
   const needed = new Set(others.flat());
   return (await addressesIn(dir)).filter((address) => !needed.has(address));
 }
 
-/** Folders of other checkpoints that may name the same: a critic's lies within that of its policy, and so do those of the others. */
+/**
+ * Folders of other checkpoints that may reference the same weights: the folder of a critic is inside that of its
+ * policy.
+ */
 async function othersOf(dir: string): Promise<string[]> {
   const isWithin = (await addressesIn(dirname(dir))).length > 0;
   const own = isWithin ? dirname(dir) : dir;
@@ -68,7 +74,7 @@ async function othersOf(dir: string): Promise<string[]> {
   return beside.map((name) => join(dirname(own), name, ...(isWithin ? [basename(dir)] : [])));
 }
 
-/** None where a folder is no checkpoint of a service. */
+/** Empty if the folder is not a checkpoint of a service. */
 async function addressesIn(dir: string): Promise<string[]> {
   const text = await readFile(join(dir, FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return '';

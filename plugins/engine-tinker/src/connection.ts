@@ -4,25 +4,25 @@ import { TinkerError } from './errors';
 export type Json = Record<string, unknown>;
 
 export interface ConnectionOptions {
-  /** Of the service, without a slash at the end. */
+  /** Base URL of the service, without a trailing slash. */
   address: string;
-  /** Sent to it as `X-API-Key`; undefined: none. */
+  /** Sent as `X-API-Key`; undefined for none. */
   key: string | undefined;
-  /** The owner of this machine named the service, not a run file. */
+  /** Whether this machine's owner configured the service, as opposed to a run file. */
   isTrusted?: boolean;
-  /** How long one answer may take, in milliseconds. */
+  /** Time limit of one answer, in milliseconds. */
   timeoutMs: number;
-  /** How long a request that fails by no fault of its own is sent again. */
+  /** How long a request is retried after transient failures, in milliseconds. */
   retryMs: number;
-  /** Told of a service that fails again and again, once a minute. */
+  /** Called once a minute while the service keeps failing. */
   onFailing?: (message: string) => void;
 }
 
-/** An answer that says what is wrong with a request, or a service that does not answer. */
+/** An error response, or no response from the service. */
 export class ServiceFailure extends TinkerError {
   constructor(
     message: string,
-    /** HTTP status; undefined where no answer came. */
+    /** HTTP status; undefined without a response. */
     readonly status: number | undefined,
     options?: ErrorOptions,
   ) {
@@ -30,7 +30,7 @@ export class ServiceFailure extends TinkerError {
   }
 }
 
-/** What was asked to be gone, and is not there (any more), is. */
+/** Ignores the error for something that is already deleted. */
 export async function unlessGone(work: Promise<unknown>): Promise<void> {
   try {
     await work;
@@ -44,11 +44,14 @@ function isTransient(status: number | undefined): boolean {
 }
 
 const SHOWN = 300;
-/** Losses and log-probabilities of a whole batch. */
+/** Fits losses and log-probabilities of a whole batch. */
 const MAX_ANSWER_BYTES = 128 * 2 ** 20;
 const TOLD_EVERY_MS = 60_000;
 
-/** Requests to a service of Tinker's API. Each may be sent more than once: those that change weights are numbered. */
+/**
+ * Requests to a service with Tinker's API. Each may be sent more than once: those that change weights carry sequence
+ * numbers.
+ */
 export class Connection {
   private toldAt = -Infinity;
 
@@ -62,7 +65,7 @@ export class Connection {
     return this.again(() => this.once(path));
   }
 
-  /** Deletes what a path names; what is not there is deleted already. */
+  /** Deletes a resource; does nothing if it does not exist. */
   async delete(path: string, signal?: AbortSignal): Promise<void> {
     await unlessGone(this.again(() => this.once(path, { method: 'DELETE', signal }), signal));
   }
@@ -71,7 +74,7 @@ export class Connection {
     return this.again(() => this.once(verb, { method: 'POST', body, signal }), signal);
   }
 
-  /** Begins what a verb asks for, and waits for what comes of it. */
+  /** Starts an operation, and polls for its result. */
   async result(verb: string, body: object, signal?: AbortSignal): Promise<Json> {
     return this.retrieve(verb, await this.post(verb, body, signal), signal);
   }
@@ -98,7 +101,7 @@ export class Connection {
     });
   }
 
-  /** Many failures are over with the first. */
+  /** Reports from the second failure on: many requests succeed at the first retry. */
   private tell({ message }: Error, failures: number): void {
     if (failures < 2 || performance.now() - this.toldAt < TOLD_EVERY_MS) return;
     this.toldAt = performance.now();
@@ -134,7 +137,7 @@ export class Connection {
       const why = late.aborted ? `gave no answer within ${timeoutMs / 1000} s` : fetchFailure(cause);
       throw new ServiceFailure(`${url} ${why}`, undefined, { cause });
     }
-    // Where other services wait for a future in vain.
+    // Other services report a pending future by this timeout.
     if (response.status === 408) return { type: 'try_again' };
     if (response.status === 204) return {};
     if (response.ok) return parsed(url, text);
@@ -157,7 +160,7 @@ function parsed(url: string, text: string): Json {
     const value = JSON.parse(text) as unknown;
     if (isRecord(value)) return value;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new TinkerError('worker', `${url} answered no JSON object: ${text.slice(0, SHOWN)}`);
 }
@@ -167,7 +170,7 @@ function detailOf(text: string): string {
     const { detail } = JSON.parse(text) as Json;
     if (typeof detail === 'string') return detail.slice(0, SHOWN);
   } catch {
-    // As it is.
+    // Not JSON: return the text itself.
   }
   return text.trim().slice(0, SHOWN) || 'nothing more';
 }

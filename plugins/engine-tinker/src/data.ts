@@ -3,10 +3,10 @@ import { TinkerError } from './errors';
 import type { ChosenLoss } from './losses';
 import type { ServiceLoss } from './options';
 
-/** An image's bytes by hash; null where nobody has them any more. */
+/** An image's bytes by hash; null if it is no longer available. */
 export type FetchImage = (sha256: string) => Promise<Uint8Array | null>;
 
-/** A model input as the service takes it. @throws TinkerError `request` */
+/** A model input in the service's format. @throws TinkerError `request` */
 export async function wireInput({ chunks }: ModelInput, fetchImage: FetchImage): Promise<object> {
   return { chunks: await Promise.all(chunks.map((chunk) => wireChunk(chunk, fetchImage))) };
 }
@@ -30,12 +30,14 @@ async function wireChunk(chunk: ModelInputChunk, fetchImage: FetchImage): Promis
 
 export interface WireOptions {
   fetchImage: FetchImage;
-  /** Whether the service multiplies the loss of a token with its weight; else advantages are multiplied before. */
+  /**
+   * Whether the service multiplies a token's loss by its weight; otherwise advantages are multiplied before sending.
+   */
   takesWeights: boolean;
   serviceLoss: ServiceLoss;
 }
 
-/** Data as the service takes them. @throws TinkerError `request` where they need what it has not */
+/** Data in the service's format. @throws TinkerError `request` if they need an unsupported feature */
 export async function wireData(
   data: readonly Datum[],
   loss: ChosenLoss,
@@ -79,10 +81,10 @@ async function wireDatum(
   };
 }
 
-/** Losses that are multiplied with the weights of tokens by every service that has them. */
+/** Losses for which every service with token weights applies them. */
 const KNOW_WEIGHTS = new Set(['cross_entropy', 'ppo_critic']);
 
-/** Losses that are as many times as large where the advantages are. */
+/** Losses that scale linearly with the advantages. */
 const HOMOGENEOUS = new Set(['importance_sampling', 'ppo', 'cispo', 'dppo']);
 
 function weighted(
@@ -99,8 +101,8 @@ function weighted(
 }
 
 /**
- * For a service that divides: by the weights of a sequence, and by the sequences of a step. Each trained token is given the weight 1, and what they
- * are divided by is in the advantages, so that the gradient is that of the sum.
+ * For a service that averages over the weights of a sequence and the sequences of a step. Each trained token gets
+ * weight 1, and the advantages are multiplied by the divisor, so that the gradient is that of the sum.
  */
 function undoingMeans(
   arrays: readonly (readonly [string, number[]])[],
@@ -114,7 +116,7 @@ function undoingMeans(
   return [...weighted(arrays, scaled, loss), ['weights', isTrained]];
 }
 
-/** @throws TinkerError `request` where log-probabilities are those of another distribution than the service's */
+/** @throws TinkerError `request` if log-probabilities belong to a distribution other than the service's */
 export function checkPlain({ temperature = 1, keptTokens, pair }: Datum, index: number): void {
   if (temperature !== 1 && temperature !== 0) {
     throw new TinkerError(
@@ -132,7 +134,7 @@ export function checkPlain({ temperature = 1, keptTokens, pair }: Datum, index: 
     throw new TinkerError('request', `datum ${index} is one of a pair; Tinker's API knows none`);
 }
 
-/** The tokens of an input and the one that follows, undefined in the places of images. */
+/** The tokens of an input and the one that follows, undefined at image positions. */
 export function tokensOf({ modelInput: { chunks } }: Datum): (number | undefined)[] {
   return chunks.flatMap((chunk) =>
     chunk.type === 'text' ? Array.from(chunk.tokens) : new Array<undefined>(chunk.tokens).fill(undefined),

@@ -1,4 +1,4 @@
-/** See `Engine`: what was asked cannot be done, a folder does not hold what it should, or the service is gone. */
+/** See `Engine`: the request is invalid, a checkpoint folder has unexpected content, or the service is gone. */
 export type TinkerErrorCategory = 'request' | 'checkpoint' | 'worker';
 
 /** Root error of this plugin. */

@@ -1,20 +1,20 @@
 import type { ComponentChoice, LossInput, LossModel, RunView } from '@ui-rl/plugin-kit';
 import { TinkerError } from './errors';
 
-/** A loss of the project in the words of Tinker's API. */
+/** Maps a loss of this project to Tinker's API. */
 interface TinkerLoss {
-  /** Tinker's name of what a datum brings → the engine's. */
+  /** Tinker's name of a datum's input → the engine's name. */
   inputs: Readonly<Record<string, LossInput>>;
-  /** Options of the service; a text says which of the project's it lacks. */
+  /** Options for the service; a string names the unsupported option. */
   config(options: Readonly<Record<string, unknown>>): Record<string, number> | string;
 }
 
 const RATIO = { logprobs: 'old_logprobs', advantages: 'advantages' } as const;
 
-/** Largest total variation of `dppo` unless a run file says otherwise; services have another one (SkyRL 0.2). */
+/** Default maximum total variation of `dppo`; services have a different default (SkyRL 0.2). */
 const USUAL_DELTA = 0.15;
 
-/** Those whose value belongs to a token. */
+/** Losses with one value per token. */
 const LOSSES: Readonly<Record<string, TinkerLoss>> = {
   cross_entropy: { inputs: {}, config: () => ({}) },
   importance_sampling: { inputs: RATIO, config: () => ({}) },
@@ -45,16 +45,16 @@ const LOSSES: Readonly<Record<string, TinkerLoss>> = {
   },
 };
 
-/** Services have a usual clip, and no word for none: squares of what is further apart are no float32. */
+/** Services have a default clip range and no option to disable it; squares of larger distances overflow float32. */
 const NO_CLIP = 1e20;
 
-/** That of critics. */
+/** The critic's loss. */
 const VALUE: TinkerLoss = {
   inputs: { values: 'values', returns: 'returns' },
   config: ({ value_clip }) => ({ value_clip: Number(value_clip) || NO_CLIP }),
 };
 
-/** Losses of the API that mean something else there. */
+/** Losses with a different meaning in Tinker's API. */
 const OTHERS: Readonly<Record<string, string>> = {
   gspo: 'has one ratio for each datum, which is a turn; here it is one for all turns of an episode',
 };
@@ -65,7 +65,7 @@ export interface ChosenLoss {
   inputs: TinkerLoss['inputs'];
 }
 
-/** Why the service cannot be asked for a loss; undefined where it can. */
+/** Why the service does not support a loss; undefined if it does. */
 function problemOf({ name, ...options }: ComponentChoice): string | undefined {
   if (Object.hasOwn(OTHERS, name)) return `algorithm.loss ${name}: that of Tinker's API ${OTHERS[name]}`;
   if (!Object.hasOwn(LOSSES, name)) {
@@ -95,18 +95,18 @@ export function chooseLoss(choice: ComponentChoice, role: LossModel = 'policy'):
   };
 }
 
-/** A forward pass, of which nothing is learned. */
+/** A forward pass without training. */
 export function forwardLoss(role: LossModel): ChosenLoss {
   return { name: role === 'critic' ? 'ppo_critic' : 'cross_entropy', inputs: {}, config: {} };
 }
 
-/** Why its critic cannot be trained by the service. */
+/** Why the service cannot train the run's critic. */
 export function criticLossConflicts({ critic }: RunView): string[] {
   const problem = criticProblemOf(critic.loss as ComponentChoice);
   return problem === undefined ? [] : [problem];
 }
 
-/** What of a run file the service lacks, one sentence each. */
+/** Settings of a run file that the service does not support, one sentence each. */
 export function lossConflicts({ algorithm }: RunView): string[] {
   const problem = problemOf(algorithm.loss as ComponentChoice);
   const added = (algorithm.regularizers as ComponentChoice[] | undefined) ?? [];

@@ -15,7 +15,7 @@ import {
 } from '@ui-rl/plugin-kit';
 import { criticLossConflicts, lossConflicts } from './losses';
 
-/** A mean is of the weights of a sequence, and of the sequences of a step. */
+/** `mean` averages over the weights of a sequence, and over the sequences of a step. */
 export type ServiceLoss = 'sum' | 'mean';
 
 export class TinkerOptions {
@@ -60,10 +60,10 @@ export const ENVIRONMENT = {
   TINKER_API_KEY: 'what that service is shown',
 } as const;
 
-/** Of Tinker's API, whatever the rank. */
+/** LoRA alpha of Tinker's API, for any rank. */
 const ALPHA = 32;
 
-/** Where the service is, and the key it is shown: the machine says where its key goes, no run file does. */
+/** Address and API key of the service: the machine, not the run file, decides which address gets the key. */
 export function serviceOf(
   { base_url }: TinkerOptions,
   { TINKER_BASE_URL: own, TINKER_API_KEY: key }: Readonly<Record<string, string>>,
@@ -96,7 +96,7 @@ const LAYERS: Readonly<Record<string, { train_mlp: boolean; train_attn: boolean 
 
 type AskedLora = Omit<LoraOptions, 'rslora'> & { rslora?: boolean };
 
-/** Why an adapter cannot be had of the service. */
+/** Why the service does not support an adapter. */
 function loraProblems({ alpha, targets, dropout, vision, rslora }: AskedLora, path: string): string[] {
   const isLayers = typeof targets === 'string' && Object.hasOwn(LAYERS, targets);
   const checks: [boolean, string][] = [
@@ -109,14 +109,16 @@ function loraProblems({ alpha, targets, dropout, vision, rslora }: AskedLora, pa
   return checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : []));
 }
 
-/** A model as `create_model` asks for it. */
+/** The model fields of `create_model`. */
 export interface ModelRequest {
   name: ModelName;
   role: LossModel;
   lora_config: object;
 }
 
-/** The models of a run: a policy, and a critic where it has one. @throws PluginError that names what the service lacks */
+/**
+ * The models of a run: a policy, and a critic if it has one. @throws PluginError that names the unsupported setting
+ */
 export function modelRequests({ models, seed }: Pick<EngineContext, 'models' | 'seed'>): ModelRequest[] {
   const count = (role: LossModel): number => models.filter((model) => model.role === role).length;
   if (count('policy') !== 1 || count('critic') > 1) {
@@ -149,7 +151,7 @@ function loraConfig({ name, role, trainable }: TrainedModel, seed: number): obje
   return { rank: lora.rank, seed, train_unembed: false, ...LAYERS[lora.targets as string] };
 }
 
-/** What a run cannot have that is trained by the service. */
+/** Settings of a run that a service-trained run does not support. */
 export function conflictsOf({ service_loss }: TinkerOptions, run: RunView): string[] {
   const { model, rollout, training, algorithm } = run;
   const { use_rslora: rslora, ...lora } = model.lora as LoraOptions & { use_rslora: boolean };
@@ -202,7 +204,10 @@ function evaluatesWarmStart({ warm_start }: RunView[string], evaluation: RunView
   return episodes !== undefined && only !== true && evaluation.warm_start === true;
 }
 
-/** SkyRL's JAX backend puts the weights it samples from where it trains those of the same model: older ones would take the place of newer ones. */
+/**
+ * SkyRL's JAX backend keeps a model's sampling weights in its training slot: sampling older weights would overwrite
+ * newer ones.
+ */
 function slotConflicts({ training, evaluation, async: asynchronous }: RunView): string[] {
   const why = "with service_loss mean (SkyRL's JAX backend), which samples from weights where it trains them";
   return [

@@ -5,23 +5,23 @@ import { wireInput, type FetchImage } from './data';
 import { TinkerError } from './errors';
 import { textOf } from './session';
 
-/** What is sampled from: weights by their address, or the model as it was. */
+/** Source to sample from: saved weights by address, or the base model. */
 export type SampledSource = { path: string } | { base: true };
 
 interface OpenWeights {
   source: SampledSource;
   weights: WeightsInfo;
   session: string;
-  /** Number of the next request. */
+  /** Sequence number of the next request. */
   next: number;
   /** Requests in progress. */
   requests: number;
 }
 
-/** Weights that can be sampled from, each a sampling session of the service. */
+/** Weights available for sampling, each with a sampling session of the service. */
 export class Sampled {
   private readonly known = new Map<ModelName, OpenWeights>();
-  /** What no name means any more, while requests are in progress. */
+  /** Weights without a name that still have requests in progress. */
   private readonly leaving = new Set<OpenWeights>();
   private sessions = 0;
 
@@ -30,9 +30,9 @@ export class Sampled {
     private readonly session: string,
     private readonly baseModel: string,
     private readonly fetchImage: FetchImage,
-    /** Tokens that end an answer, whatever a request says: services know of no model's own end of a turn. */
+    /** Stop tokens added to every request: services do not know the model's end-of-turn token. */
     private readonly endTokenIds: readonly number[],
-    /** Told when weights are not sampled from any more. */
+    /** Called when weights are no longer sampled from. */
     private readonly onIdle: () => void,
   ) {}
 
@@ -45,7 +45,7 @@ export class Sampled {
     return [...this.known].flatMap(([name, { weights }]) => (weights.digest === digest ? [name] : []));
   }
 
-  /** Whether weights with this address are sampled from. */
+  /** Whether weights at this address are in use. */
   uses(path: string): boolean {
     return [...this.known.values(), ...this.leaving].some(
       ({ source }) => 'path' in source && source.path === path,
@@ -66,7 +66,7 @@ export class Sampled {
     );
   }
 
-  /** Makes weights those that a name means. */
+  /** Binds a name to weights. */
   async open(name: ModelName, source: SampledSource, weights: WeightsInfo): Promise<WeightsInfo> {
     const from = 'base' in source ? { base_model: this.baseModel } : { model_path: source.path };
     const answer = await this.connection.post('create_sampling_session', {
@@ -82,7 +82,7 @@ export class Sampled {
     return weights;
   }
 
-  /** What is being sampled ends normally. */
+  /** Requests in progress finish normally. */
   release(name: ModelName): void {
     const found = this.known.get(name);
     this.known.delete(name);
@@ -125,7 +125,9 @@ export class Sampled {
     };
   }
 
-  /** Log-probabilities of the tokens of an input and of the one after it, by position; null where the service says none. */
+  /**
+   * Log-probabilities of an input's tokens and the one after it, by position; null where the service returns none.
+   */
   async promptLogprobs(name: ModelName, { chunks }: ModelInput, last: number): Promise<(number | null)[]> {
     const weights = this.find(name);
     const prompt = { chunks: [...chunks, { type: 'text' as const, tokens: [last] }] };
@@ -137,7 +139,7 @@ export class Sampled {
       true,
     );
     const said = answer.prompt_logprobs;
-    // The first token has none: services say null there, or leave it out.
+    // The first token has none: services return null or omit it.
     if (Array.isArray(said))
       return (said[0] === null ? said : [null, ...(said as unknown[])]) as (number | null)[];
     throw new TinkerError(

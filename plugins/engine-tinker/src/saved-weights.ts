@@ -8,17 +8,17 @@ interface Saved {
   digest: string;
 }
 
-/** Where a service keeps weights: `tinker://<run>/weights/<name>`, or `…/sampler_weights/<name>`. */
+/** Address formats of a service: `tinker://<run>/weights/<name>`, or `…/sampler_weights/<name>`. */
 const ADDRESS = /^tinker:\/\/([\w.:-]+)\/((?:sampler_)?weights\/[\w.-]+)$/;
 
 /**
- * Weights that lie with the service, and who needs them: names that are sampled from, and checkpoints of the run. What neither needs is deleted
- * there.
+ * Weights stored by the service and their users: names in use for sampling, and checkpoints of the run. Unused
+ * weights are deleted from the service.
  */
 export class SavedWeights {
-  /** Saved to be sampled from, which no checkpoint has taken over. */
+  /** Saved for sampling, not yet part of a checkpoint. */
   private readonly temporary = new Map<string, Saved>();
-  /** Of checkpoints that are gone, while they are sampled from. */
+  /** Weights of deleted checkpoints that are still sampled from. */
   private readonly leaving = new Set<string>();
   private deleting: Promise<unknown> = Promise.resolve();
   private readonly ended = new AbortController();
@@ -30,13 +30,13 @@ export class SavedWeights {
     private readonly log: Log,
   ) {}
 
-  /** Weights were saved that are sampled from by now. */
+  /** Registers saved weights that are now sampled from. */
   add(path: string, saved: Saved): void {
     this.leaving.delete(path);
     this.temporary.set(path, saved);
   }
 
-  /** Where these very weights of that model were saved already, for a checkpoint, which has them from now on. */
+  /** The address of the same weights if they were already saved; they now belong to a checkpoint. */
   take(wanted: Saved): string | undefined {
     const found = [...this.temporary].find(
       ([, { run, version, digest }]) =>
@@ -46,27 +46,27 @@ export class SavedWeights {
     return found?.[0];
   }
 
-  /** Checkpoints that named these are gone. */
+  /** Called when the checkpoints that referenced these addresses are deleted. */
   leave(paths: readonly string[]): void {
     for (const path of paths) this.leaving.add(path);
     this.tidy();
   }
 
-  /** Deletes what nobody needs any more, one after the other. */
+  /** Deletes unused weights, one after the other. */
   tidy(): void {
     for (const path of [...this.temporary.keys(), ...this.leaving]) {
       if (!this.isSampled(path)) this.delete(path);
     }
   }
 
-  /** Deletes all that no checkpoint has. @param patience aborted once nothing is to be waited for */
+  /** Deletes all weights without a checkpoint. @param patience aborts when waiting must stop */
   async close(patience: AbortSignal): Promise<void> {
     patience.addEventListener('abort', () => this.abandon());
     for (const path of [...this.temporary.keys(), ...this.leaving]) this.delete(path);
     await this.deleting;
   }
 
-  /** Deletes nothing any more. */
+  /** Stops deleting. */
   abandon(): void {
     this.ended.abort();
   }
@@ -75,7 +75,7 @@ export class SavedWeights {
     this.temporary.delete(path);
     this.leaving.delete(path);
     const [, run, name] = ADDRESS.exec(path) ?? [];
-    // A service that names weights in another way has another way to delete them.
+    // A service with other addresses also has another way to delete.
     if (name === undefined) return;
     const { signal } = this.ended;
     this.deleting = this.deleting

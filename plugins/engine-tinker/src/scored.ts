@@ -3,7 +3,7 @@ import { tokensOf } from './data';
 import { TinkerError } from './errors';
 import type { Sampled } from './sampled';
 
-/** Log-probabilities of other weights than those that are trained: as those of a prompt. */
+/** Log-probabilities under other weights than the trained ones, computed as prompt log-probabilities. */
 export async function scoredAsPrompts(
   sampled: Sampled,
   model: ModelName,

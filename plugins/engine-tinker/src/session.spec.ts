@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Connection } from './connection';
 import { findModel } from './session';
 
-/** What a service offers after it has retired Qwen3-VL. */
+/** Models of a service after it has retired Qwen3-VL. */
 const offered = ['Qwen/Qwen3.5-4B', 'Qwen/Qwen3.5-397B-A17B', 'moonshotai/Kimi-K2.5'];
 
 let server: Server;

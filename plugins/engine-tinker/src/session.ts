@@ -5,20 +5,20 @@ import { TinkerError } from './errors';
 
 const HEARTBEAT_MS = 10_000;
 
-/** What a service says it has besides Tinker's API, as `ui-rl serve tinker` does. */
+/** Capabilities beyond Tinker's API that a service such as `ui-rl serve tinker` reports. */
 export interface Service {
-  /** The model as the service names it. */
+  /** The service's name of the model. */
   baseModel: string;
-  /** Longest sequence of the model; undefined where the service does not say. */
+  /** Maximum sequence length of the model; undefined if the service does not report it. */
   maxSequence: number | undefined;
   extensions: ReadonlySet<string>;
 }
 
 /**
- * Looks a model up among those that the service offers now: services take in new ones and retire others.
+ * Finds a model among those the service currently offers; services add and retire models.
  * @param named by the run file for the service
- * @param ownName of the run's model: taken where the service offers it and no other is named
- * @throws TinkerError `request` where the service does not offer the model
+ * @param ownName name of the run's model, used if the service offers it and no other is named
+ * @throws TinkerError `request` if the service does not offer the model
  */
 export async function findModel(
   connection: Connection,
@@ -55,7 +55,7 @@ export async function findModel(
   };
 }
 
-/** A session that is kept alive until it is stopped. */
+/** A session with heartbeats until it is stopped. */
 export class ServiceSession {
   private readonly timer: NodeJS.Timeout;
   private readonly stopped = new AbortController();
@@ -97,7 +97,7 @@ export class ServiceSession {
     this.stopped.abort();
   }
 
-  /** One at a time: while a service is away, the one under way is sent again until it is back. */
+  /** One heartbeat at a time: while the service is unreachable, the current one is retried. */
   private async beat(): Promise<void> {
     if (this.isBeating) return;
     this.isBeating = true;
@@ -115,7 +115,7 @@ export class ServiceSession {
   }
 }
 
-/** @throws TinkerError `worker` where an answer lacks what it is to have */
+/** @throws TinkerError `worker` if the answer lacks the field */
 export function textOf(answer: Json, name: string): string {
   const value = answer[name];
   if (typeof value === 'string' && value !== '') return value;

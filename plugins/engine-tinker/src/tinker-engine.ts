@@ -29,12 +29,14 @@ import { digestOf, isModelGone, type TrainedRun } from './trained-run';
 
 const POLICY: ModelName = 'policy';
 const BASE: ModelName = 'base';
-/** Versions of the policy that were sampled from as the newest: whoever has asked for the one before may not have begun yet. */
+/** Recent policy versions kept for sampling: a caller that asked for the previous one may not have started yet. */
 const KEPT_NAMES = 2;
-/** So long a service is waited for that is to end what it holds. */
+/** How long closing may wait for the service to release its resources. */
 const PATIENCE_MS = 5_000;
 
-/** A service of Tinker's API as the engine of a run: weights and optimizer lie there, names and digests here. */
+/**
+ * A service with Tinker's API as the engine of a run: weights and optimizer are stored there, names and digests here.
+ */
 export class TinkerEngine implements Engine {
   readonly ended: Promise<Error>;
   private end: (error: Error) => void = () => undefined;
@@ -43,7 +45,7 @@ export class TinkerEngine implements Engine {
   private trained: TrainedModels;
   private sampled: Sampled;
   private readonly saved: SavedWeights;
-  /** Names of the policy's weights that are being saved. */
+  /** Policy weights that are currently being saved, by name. */
   private readonly saving = new Map<ModelName, Promise<WeightsInfo>>();
 
   private constructor(
@@ -206,7 +208,7 @@ export class TinkerEngine implements Engine {
       await writeCheckpoint(dir, { ...weights, state_path, base_model }, files);
       return weights;
     }
-    // Once for those who sample and for the checkpoint.
+    // Saved once for sampling and for the checkpoint.
     const sampler_path =
       this.saved.take({ run: id, ...weights }) ??
       textOf(await run.save('save_weights_for_sampler', run.unused(name)), 'path');
@@ -220,7 +222,7 @@ export class TinkerEngine implements Engine {
     return weights;
   }
 
-  /** The service deletes what no other folder beside it names. */
+  /** The service deletes weights that no other checkpoint folder references. */
   async forgetState({ dir }: { dir: string }): Promise<void> {
     try {
       this.saved.leave(await namedOnlyBy(dir));
@@ -247,13 +249,16 @@ export class TinkerEngine implements Engine {
     );
   }
 
-  /** Weights that were saved by a model that is gone, again by the one that has them now: SkyRL samples from models that are there. */
+  /**
+   * Saves the weights of a model that no longer exists again, by the model that now has them: SkyRL samples only from
+   * existing models.
+   */
   private async reopen(weights: WeightsInfo): Promise<void> {
     const names = this.sampled.namesOf(weights.digest);
     if (names.length > 0) await this.saveForSampler('again', names, weights);
   }
 
-  /** Saves the weights of the policy, as they are, and makes them those that names mean. */
+  /** Saves the current policy weights and binds names to them. */
   private async saveForSampler(
     called: string,
     names: readonly ModelName[],
@@ -284,7 +289,7 @@ export class TinkerEngine implements Engine {
       if (sampler_path === undefined) {
         throw new TinkerError('checkpoint', `${dir} holds a critic, which cannot be sampled from`);
       }
-      // Of what was loaded from there, the model that has it now.
+      // Weights loaded from elsewhere belong to the model that now has them.
       const { id, weights } = this.policy;
       const isCurrent = digest === weights.digest && !sampler_path.includes(id);
       if (isCurrent) return this.saveForSampler(name, [name], { version, digest });
@@ -309,7 +314,10 @@ export class TinkerEngine implements Engine {
     return Promise.resolve();
   }
 
-  /** Tinker's API cannot: what nobody has stepped by ends the engine, and the run goes on from its newest checkpoint. */
+  /**
+   * Tinker's API cannot discard gradients, so unapplied ones end the engine, and the run resumes from its newest
+   * checkpoint.
+   */
   async discardGradients(model: ModelName): Promise<void> {
     if (!this.trained.get(model).hasGradients) return;
     const error = new TinkerError(
@@ -349,7 +357,7 @@ export class TinkerEngine implements Engine {
     return this.trained.get(POLICY);
   }
 
-  /** Says of the body of a request that what a model says of positions without weight is not read, where a service can be told. */
+  /** Asks services that support it to skip model outputs at positions without weight. */
   private get onlyTrained(): object {
     return this.service.extensions.has('untrained_logprobs') ? { untrained_logprobs: false } : {};
   }
@@ -366,7 +374,7 @@ export class TinkerEngine implements Engine {
     return { version: 0, digest: digestOf(`${this.connection.address} ${this.service.baseModel}`) };
   }
 
-  /** The name of weights that can be sampled from: the newest of the policy are kept when they are asked for. */
+  /** The name of weights for sampling; saves the newest policy weights on demand. */
   private async nameOf(model: ModelName): Promise<ModelName> {
     if (model === BASE) {
       if (!this.sampled.has(BASE)) await this.sampled.open(BASE, { base: true }, this.baseWeights);
@@ -376,7 +384,7 @@ export class TinkerEngine implements Engine {
     if (model !== POLICY) return model;
     const name = `${POLICY}#${this.policy.weights.digest.slice(0, 16)}`;
     if (this.sampled.has(name)) return name;
-    // Once for all who ask meanwhile.
+    // Saved once for all concurrent callers.
     const saving = this.saving.get(name) ?? this.saveWeightsForSampler({ model: POLICY, name });
     this.saving.set(name, saving);
     await saving.finally(() => this.saving.delete(name));

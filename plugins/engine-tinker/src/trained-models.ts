@@ -5,7 +5,7 @@ import type { ModelRequest } from './options';
 import { textOf } from './session';
 import { TrainedRun } from './trained-run';
 
-/** The models of a run that the service trains, each numbered by itself. */
+/** The models of a run that the service trains, each with its own sequence numbers. */
 export class TrainedModels {
   private readonly runs = new Map<ModelName, TrainedRun>();
   private made = 0;
@@ -18,7 +18,7 @@ export class TrainedModels {
     private readonly onLost: (error: Error) => void,
   ) {}
 
-  /** Makes all of them, in their order: services have no critic before a policy. */
+  /** Creates them in order: services require the policy before the critic. */
   async create(): Promise<void> {
     for (const request of this.requests) this.runs.set(request.name, await this.make(request));
   }
@@ -39,7 +39,7 @@ export class TrainedModels {
     return this.requests.some((request) => request.name === name && request.role === 'critic');
   }
 
-  /** A model that nothing was asked of yet, in the place of one: room for it comes first, services may have it for one model. */
+  /** Replaces a model by a fresh one. Unloads the old one first, since a service may have capacity for only one. */
   async renew(name: ModelName): Promise<TrainedRun> {
     await this.unload(this.get(name));
     const renewed = await this.make(this.requests.find((request) => request.name === name)!);
@@ -47,7 +47,7 @@ export class TrainedModels {
     return renewed;
   }
 
-  /** @param patience aborted once the service is not to be waited for: it ends models itself, with their session */
+  /** @param patience aborts when waiting must stop: the service unloads models itself when their session ends */
   async unloadAll(patience: AbortSignal): Promise<void> {
     for (const run of this.runs.values()) await this.unload(run, patience).catch(() => undefined);
   }
@@ -59,7 +59,7 @@ export class TrainedModels {
       model_seq_id: this.made++,
       base_model: baseModel,
       lora_config,
-      // Services that know policies alone have no such field.
+      // Services without critics do not have this field.
       ...(role === 'critic' ? { model_role: role } : {}),
       type: 'create_model',
     };
@@ -71,14 +71,17 @@ export class TrainedModels {
     return run;
   }
 
-  /** Not numbered: where the answer is lost, it is sent again to a service that may have done it. */
+  /**
+   * Without a sequence number: if the answer is lost, the request is repeated although the service may have executed
+   * it.
+   */
   private unload({ id }: TrainedRun, patience?: AbortSignal): Promise<void> {
     const body = { model_id: id, type: 'unload_model' };
     return unlessGone(this.connection.result('unload_model', body, patience));
   }
 }
 
-/** What a service says that makes no critics, in the words of the run; what else has failed is as it is. */
+/** Explains the error of a service without critics in terms of the run; returns other errors unchanged. */
 function asMissingCritic(error: unknown, address: string): unknown {
   const isRefusal =
     error instanceof TinkerError && !(error instanceof ServiceFailure && error.category === 'worker');

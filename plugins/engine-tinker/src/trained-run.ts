@@ -5,15 +5,15 @@ import { TinkerError } from './errors';
 
 const MOST_NAMES = 10;
 
-/** A model that is trained: its requests are numbered, sent one after the other, and so are never done twice. */
+/** A model in training: requests carry sequence numbers and are sent in order, so that none is executed twice. */
 export class TrainedRun {
   private next = 1;
   private sent: Promise<unknown> = Promise.resolve();
   private newest: WeightsInfo = { version: 0, digest: '' };
   private readonly named = new Set<string>();
-  /** Whether gradients wait for a step. */
+  /** Whether there are gradients without an optimizer step. */
   hasGradients = false;
-  /** Whether nothing was asked of it yet: weights are loaded into such a model only. */
+  /** Whether it has received no requests yet: weights can be loaded only into such a model. */
   isFresh = true;
 
   constructor(
@@ -30,15 +30,15 @@ export class TrainedRun {
   }
 
   /**
-   * Sends a request when those before it are sent, and waits for what comes of it.
-   * @param prepare the body without model and number
+   * Sends a request after the previous ones, and waits for its result.
+   * @param prepare returns the body without model and sequence number
    */
   async call(verb: string, prepare: () => Promise<object> | object): Promise<Json> {
     this.isFresh = false;
     const begun = this.sent.then(async () => {
       const body = await prepare();
       const answer = await this.connection.post(verb, { model_id: this.id, seq_id: this.next, ...body });
-      // Counted once the service has it: what it has refused has taken no number.
+      // Incremented after the service accepted the request: a rejected one uses no number.
       this.next += 1;
       return answer;
     });
@@ -51,7 +51,7 @@ export class TrainedRun {
     }
   }
 
-  /** The name, or another one like it, that was not asked for yet: what is deleted under a name is never what is saved under it next. */
+  /** The name, or a variant of it that was not used before, so that a pending delete never hits a later save. */
   unused(name: string): string {
     let found = name;
     for (let count = 2; this.named.has(found); count += 1) found = `${name}-${count}`;
@@ -60,8 +60,8 @@ export class TrainedRun {
   }
 
   /**
-   * Saves weights under a name, or under another where the service has that one already: some know no numbers, and take a request that is sent
-   * again for another one.
+   * Saves weights under a name, or under a variant if the service already has it: services without sequence numbers
+   * execute a repeated request twice.
    */
   async save(
     verb: 'save_weights' | 'save_weights_for_sampler',
@@ -78,7 +78,7 @@ export class TrainedRun {
     }
   }
 
-  /** What weights are after so many steps, as the service says, or as they are called here where it does not. */
+  /** The weights after a number of steps, named by the service, or locally if it does not name them. */
   became(answer: Json, version: number, digest?: string): WeightsInfo {
     const { weights } = answer;
     const isTold =
@@ -94,17 +94,17 @@ export class TrainedRun {
   }
 }
 
-/** A name for weights whose bytes are not at hand. */
+/** A digest for weights whose bytes are not available. */
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Whether a service says that it has a model no longer: SkyRL's was started anew, and has kept its session alone. */
+/** Whether a service reports that a model no longer exists: after a restart, SkyRL keeps only its session. */
 export function isModelGone(error: unknown): error is Error {
   return error instanceof TinkerError && /\bmodel\b.{0,200}\bnot (loaded|found)\b/i.test(error.message);
 }
 
-/** Whether it is no longer known what the service has done. */
+/** Whether it is unknown if the service executed the request. */
 function isLoss(error: unknown): error is Error {
   if (isModelGone(error)) return true;
   return error instanceof TinkerError && error.category === 'worker';

@@ -1,23 +1,23 @@
 import { DeviceError, type CommandReply } from '@ui-rl/plugin-kit';
 import { AdbSocket, type AdbAddress } from './adb-socket';
 
-/** A device as an adb server lists it. */
+/** A device as listed by an adb server. */
 export interface AdbDevice {
   serial: string;
-  /** `device` where it can be used; else `offline`, `unauthorized` … */
+  /** `device` if it is usable; otherwise `offline`, `unauthorized` … */
   state: string;
 }
 
-/** Packets of adb's shell protocol. */
+/** Packet ids of adb's shell protocol. */
 const PACKET = { stdout: 1, stderr: 2, exit: 3 };
 const PACKET_HEADER = 5;
-/** More than a screenshot of 8K as PNG; a device that sends on and on is ended. */
+/** Maximum output of a command; more than an 8K screenshot as PNG. A device that keeps sending is disconnected. */
 const MAX_OUTPUT = 64 * 2 ** 20;
 
 /**
- * What an adb server (`adb start-server`) is asked for, by its protocol of smart sockets. Every call is a connection of its own and
- * ends with its signal. Source: android.googlesource.com/platform/packages/modules/adb, docs/dev/services.md, docs/dev/overview.md,
- * shell_protocol.h.
+ * A client of an adb server (`adb start-server`), using its smart-socket protocol. Every call uses its own connection
+ * and ends with its signal. Source: android.googlesource.com/platform/packages/modules/adb, docs/dev/services.md,
+ * docs/dev/overview.md, shell_protocol.h.
  */
 export class AdbServer {
   constructor(readonly address: AdbAddress) {}
@@ -33,20 +33,20 @@ export class AdbServer {
       });
   }
 
-  /** Connects the server to a device in the network, `host:port`; nothing happens where it is connected. */
+  /** Connects the server to a network device, `host:port`; does nothing if it is already connected. */
   async connect(serial: string, signal: AbortSignal): Promise<void> {
     const reply = await this.ask(`host:connect:${serial}`, `adb connect ${serial}`, signal);
     if (/^(already )?connected to/.test(reply)) return;
     throw new DeviceError('crashed', `adb connect ${serial}: ${reply.trim()}`);
   }
 
-  /** Runs a command in the device's shell, whose exit code is told apart from its output. */
+  /** Runs a command in the device's shell. Exit code and output are separate. */
   async shell(serial: string, command: string, signal: AbortSignal): Promise<CommandReply> {
     const { exitCode, stdout, stderr } = await this.shellBytes(serial, command, signal);
     return { exitCode, stdout: Buffer.concat([stdout, stderr]).toString('utf8') };
   }
 
-  /** The same with its output as bytes. */
+  /** The same, with the output as bytes. */
   async shellBytes(
     serial: string,
     command: string,

@@ -1,15 +1,15 @@
 import { connect, type Socket } from 'node:net';
 import { DeviceError } from '@ui-rl/plugin-kit';
 
-/** Where an adb server listens. */
+/** Address of an adb server. */
 export interface AdbAddress {
   host: string;
   port: number;
 }
 
 /**
- * One connection to an adb server: requests behind their length in hex, answers that begin with OKAY or FAIL. It is gone as soon as
- * its signal aborts, whatever was being waited for.
+ * One connection to an adb server: requests with their length in hex as prefix, replies that start with OKAY or FAIL.
+ * It closes as soon as its signal aborts.
  */
 export class AdbSocket {
   private readonly chunks: Buffer[] = [];
@@ -36,7 +36,7 @@ export class AdbSocket {
     if (signal.aborted) this.abort();
   }
 
-  /** @param what is done, for messages */
+  /** @param what description of the operation, for messages */
   static async open({ host, port }: AdbAddress, what: string, signal: AbortSignal): Promise<AdbSocket> {
     const socket = connect({ host, port });
     const adb = new AdbSocket(socket, what, signal);
@@ -54,7 +54,7 @@ export class AdbSocket {
     );
   }
 
-  /** Asks the server for something. Throws `DeviceError` `crashed` with its words where it refuses. */
+  /** Sends a request to the server. Throws `DeviceError` `crashed` with the server's message if it fails. */
   async request(service: string): Promise<void> {
     const bytes = Buffer.from(service);
     this.socket.write(Buffer.concat([Buffer.from(bytes.length.toString(16).padStart(4, '0')), bytes]));
@@ -64,7 +64,7 @@ export class AdbSocket {
     throw new DeviceError('crashed', `${this.what}: adb says: ${reason}`);
   }
 
-  /** A text behind its length. */
+  /** Reads a length-prefixed text. */
   async text(): Promise<string> {
     const length = Number.parseInt((await this.exactly(4)).toString('latin1'), 16);
     if (Number.isNaN(length)) throw new DeviceError('crashed', `${this.what}: no adb server answers there`);
@@ -77,7 +77,7 @@ export class AdbSocket {
     throw new DeviceError('crashed', `${this.what}: the connection to the device ended`);
   }
 
-  /** Null where the other side has ended before the first of these bytes. */
+  /** Null if the connection ended before the first byte. */
   async exactlyOrEnd(length: number): Promise<Buffer | null> {
     while (this.size < length) {
       if (this.failure !== null) throw this.failure;

@@ -6,9 +6,9 @@ import { isEmulator, isInNetwork, type Allowed } from './machine';
 interface Member {
   device: Device;
   busy: boolean;
-  /** In a row. */
+  /** Consecutive failures. */
   failures: number;
-  /** Set aside until then; `performance.now()`. */
+  /** Time until which the device is not used; `performance.now()`. */
   asideUntil: number;
 }
 
@@ -16,20 +16,20 @@ interface Waiting {
   give: (device: Device) => void;
 }
 
-/** How old a list of devices may be that is looked at for a free one. */
+/** Maximum age of the device list when looking for a free device. */
 const LIST_MS = 2_000;
 
-/** Those of all runs of this process: none gives away what another has given. */
+/** The pools of all runs of this process, so that no device is assigned twice. */
 const POOLS = new Set<DevicePool>();
 
 /**
- * The devices of a run: one episode each, in the order they were asked for. One that fails is set aside and tried again, later each
- * time; devices that appear are taken in.
+ * The devices of a run: one episode per device, requests in order of arrival. A device that fails is set aside for
+ * increasing times and then tried again; devices that appear are added.
  */
 export class DevicePool {
   private readonly members = new Map<string, Member>();
   private readonly queue: Waiting[] = [];
-  /** Listed, allowed, and in a state such as `unauthorized`. */
+  /** Devices that are listed and allowed, but in a state such as `unauthorized`. */
   private readonly others = new Map<string, string>();
   private readonly timers = new Set<NodeJS.Timeout>();
   private listedAt = -Infinity;
@@ -43,17 +43,17 @@ export class DevicePool {
     POOLS.add(this);
   }
 
-  /** Devices that are there and not set aside. */
+  /** Devices that are connected and not set aside. */
   get usable(): string[] {
     return [...this.members.values()].filter(isUsable).map(({ device }) => device.serial);
   }
 
-  /** Devices that are listed and cannot be used, each with its state: `unauthorized`, `offline`. */
+  /** Listed devices that cannot be used, each with its state: `unauthorized`, `offline`. */
   get unusable(): ReadonlyMap<string, string> {
     return this.others;
   }
 
-  /** A device for one episode. Throws `DeviceError` `capacity` where none is free in time. */
+  /** A device for one episode. Throws `DeviceError` `capacity` if none becomes free in time. */
   async acquire(signal: AbortSignal): Promise<Device> {
     const given = new Promise<Device>((give, reject) => {
       const waiting: Waiting = { give };
@@ -76,7 +76,7 @@ export class DevicePool {
     return given;
   }
 
-  /** Takes a device back that another episode may have at once. */
+  /** Returns a device that is ready for another episode. */
   release({ serial }: Device): void {
     const member = this.members.get(serial);
     if (member === undefined) return;
@@ -85,7 +85,7 @@ export class DevicePool {
     for (const pool of POOLS) pool.handOut();
   }
 
-  /** Takes a device back that failed. */
+  /** Returns a device that failed. */
   setAside({ serial }: Device, reason: string): void {
     const member = this.members.get(serial);
     if (member === undefined) return;
@@ -99,7 +99,7 @@ export class DevicePool {
     for (const pool of POOLS) pool.handOut();
   }
 
-  /** Looks which devices there are. Throws `DeviceError` where the adb server does not say. */
+  /** Refreshes the list of devices. Throws `DeviceError` if the adb server does not answer. */
   async list(signal: AbortSignal): Promise<void> {
     this.listedAt = performance.now();
     await this.connectNamed(signal);
@@ -130,7 +130,7 @@ export class DevicePool {
     return serials.length === 0 ? isEmulator(serial) : serials.includes(serial);
   }
 
-  /** A device in the network whose connection was lost stays lost until somebody connects to it. */
+  /** A network device stays disconnected after a lost connection until it is connected again. */
   private async connectNamed(signal: AbortSignal): Promise<void> {
     for (const serial of this.allowed.serials.filter(isInNetwork)) {
       try {
@@ -142,7 +142,7 @@ export class DevicePool {
     }
   }
 
-  /** As long as somebody waits, the list is looked at again. */
+  /** Refreshes the list periodically while callers wait. */
   private lookForMore(signal: AbortSignal): void {
     if (this.closed || signal.aborted || this.queue.length === 0) return;
     const again = () => this.later(LIST_MS, () => this.lookForMore(signal));
@@ -158,7 +158,7 @@ export class DevicePool {
       const member = [...this.members.values()].find((each) => isUsable(each) && !this.isPlayed(each));
       if (member === undefined) return;
       member.busy = true;
-      // To the end: devices take turns.
+      // Moves it to the end, since devices take turns.
       this.members.delete(member.device.serial);
       this.members.set(member.device.serial, member);
       this.queue.shift();
@@ -166,7 +166,7 @@ export class DevicePool {
     }
   }
 
-  /** Here, or in another run. */
+  /** Whether this or another run uses the device. */
   private isPlayed({ device: { serial } }: Member): boolean {
     const { host, port } = this.adb.address;
     return [...POOLS, this].some(

@@ -3,7 +3,7 @@ import type { AdbServer } from './adb-server';
 import { screenshotOf } from './screenshot';
 import { ADB_KEYBOARD } from './typing';
 
-/** One device that an adb server reaches. Everything throws `DeviceError` where it is gone or too slow. */
+/** One device of an adb server. All methods throw `DeviceError` if it is gone or too slow. */
 export class Device {
   private adbKeyboard: boolean | null = null;
 
@@ -16,7 +16,7 @@ export class Device {
     return this.adb.shell(this.serial, command, signal);
   }
 
-  /** Runs a command that always works on a device which does. */
+  /** Runs a command that always succeeds on a working device. */
   async mustRun(command: string, signal: AbortSignal): Promise<string> {
     const { exitCode, stdout } = await this.shell(command, signal);
     if (exitCode === 0) return stdout;
@@ -32,18 +32,18 @@ export class Device {
     return screenshotOf(stdout, this.serial);
   }
 
-  /** What has the focus: `package/activity`, or a window of the system. */
+  /** The focused `package/activity`, or a system window. */
   async focus(signal: AbortSignal): Promise<string> {
     return focusOf(await this.mustRun(FOCUS_COMMAND, signal));
   }
 
-  /** Whether the device has booted, and can be asked for something. */
+  /** Whether the device has booted and accepts commands. */
   async isReady(signal: AbortSignal): Promise<boolean> {
     const { stdout } = await this.shell('getprop sys.boot_completed', signal);
     return stdout.trim() === '1';
   }
 
-  /** Makes ADBKeyBoard the input method, where it is installed: `input text` knows no letters beyond ASCII. */
+  /** Selects ADBKeyBoard as input method if it is installed: `input text` supports only ASCII letters. */
   async useAdbKeyboard(signal: AbortSignal): Promise<boolean> {
     this.adbKeyboard ??= (await this.shell('ime list -s -a', signal)).stdout
       .split('\n')
@@ -56,8 +56,8 @@ export class Device {
   }
 
   /**
-   * Gives the device its own input method back where it is ADBKeyBoard. The device is asked, since an episode of another run, or of a
-   * process that is no more, may have left it so.
+   * Restores the device's own input method if ADBKeyBoard is selected. Reads the current setting from the device,
+   * since an episode of another run, or of a process that has exited, may have changed it.
    */
   async restoreKeyboard(signal: AbortSignal): Promise<void> {
     const current = await this.mustRun('settings get secure default_input_method', signal);

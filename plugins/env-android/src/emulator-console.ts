@@ -5,15 +5,15 @@ import { DeviceError } from '@ui-rl/plugin-kit';
 
 export interface EmulatorCommand {
   host: string;
-  /** `emulator-5554`, whose number is the port of its console. */
+  /** For example `emulator-5554`; the number is its console port. */
   serial: string;
   tokenFile: string;
   command: string;
 }
 
 /**
- * Tells the console of an emulator something, as `adb emu` does: `avd snapshot load clean`. Throws `DeviceError` `crashed` with its
- * words where it refuses. Source: developer.android.com/studio/run/emulator-console
+ * Sends a command to the console of an emulator, as `adb emu` does: `avd snapshot load clean`. Throws `DeviceError`
+ * `crashed` with the console's message if it fails. Source: developer.android.com/studio/run/emulator-console
  */
 export async function tellEmulator(
   { host, serial, tokenFile, command }: EmulatorCommand,
@@ -36,13 +36,13 @@ export async function tellEmulator(
     const code = signal.aborted ? 'deadline' : 'crashed';
     throw new DeviceError(code, `${what}: ${(error as Error).message}`, { cause: error });
   } finally {
-    // Its error was told, or is the one of being destroyed.
+    // Already reported, or caused by destroying the socket.
     socket.on('error', () => undefined);
     socket.destroy();
   }
 }
 
-/** What was said up to a line `OK`. */
+/** Reads up to a line `OK`. */
 async function answer(lines: AsyncIterator<string>, what: string): Promise<string> {
   const said: string[] = [];
   for (;;) {

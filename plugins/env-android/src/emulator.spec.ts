@@ -12,14 +12,14 @@ let emulator: FakeConsole;
 let serial: string;
 let variables: Record<string, string>;
 
-/** An emulator has two ports in a row: its console's, which names it, and its device's. */
+/** An emulator uses two consecutive ports: that of its console, which names it, and that of its device. */
 async function startEmulator(phone: FakePhone): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
     const port = await freePort();
     try {
       emulator = await FakeConsole.listen(port, TOKEN, () => {
         phone.settings.set('global wifi_on', '1');
-        adbd.disconnect(); // its adb server connects again by itself
+        adbd.disconnect(); // its adb server reconnects by itself
         void adb.addEmulator(port + 1);
       });
       adbd = await FakeAdbd.listen(phone, port + 1);

@@ -29,7 +29,7 @@ async function started(devices: readonly { serial: string }[], given: Partial<An
   return made;
 }
 
-/** Of the first phone, since the last look. */
+/** Inputs of the first phone since the last call. */
 function inputs(): string[] {
   const { log } = phones[0].phone;
   return log
@@ -156,7 +156,7 @@ it('begins without ADBKeyBoard, which an episode of another run has left behind'
   const first = await started([phones[0]]);
   const left = await open(first);
   expect(await act(left, { action: 'type', text: 'ü' })).toBe('ok');
-  await left.discard(); // its lease was over
+  await left.discard(); // its lease has expired
   await first.close();
   expect(phone.keyboard).toContain('adbkeyboard');
   const next = await open(await started([phones[0]]));
@@ -168,7 +168,7 @@ it('a text that takes longer than there is time is cut short, and the episode go
   const { phone } = phones[0];
   const session = await opened();
   phone.typed = '';
-  // A little more than is left for the screenshot.
+  // Slightly more than the time reserved for the screenshot.
   const step = session.step({ action: 'type', text: '\n'.repeat(500) }, within(3_300));
   expect(value(await step).outcome).toBe('cut_short');
   expect(phone.typed).toMatch(/^\n{1,499}$/);
@@ -263,7 +263,7 @@ it('another device takes over where one fails before its episode began', async (
   const first = await Promise.all([open(both), open(both)]);
   await Promise.all(first.map((session) => session.discard()));
   proxy.cut(true);
-  // Devices take turns: one of these comes to the one that is gone.
+  // Devices take turns, so one of these gets the disconnected device.
   for (let i = 0; i < 2; i += 1) {
     const session = await open(both);
     expect(session.state?.device).toBe(phones[1].serial);
@@ -339,7 +339,7 @@ it('a start that the device does not take is no episode', async () => {
     within(5_000),
   );
   expect(reply).toMatchObject({ ok: false, error: { code: 'bad_start' } });
-  expect(isRecord((await open(made)).state)).toBe(true); // and the device is free for the next
+  expect(isRecord((await open(made)).state)).toBe(true); // the device is free for the next episode
 });
 
 it('a lost adb server ends the episode', async () => {

@@ -23,27 +23,30 @@ import type { AndroidOptions } from './options';
 import { AndroidSession, readState } from './session';
 import { readAndroidTask, type AndroidTask } from './task-spec';
 
-/** For the list of devices at the start. */
+/** Time limit of the first device list. */
 const LIST_MS = 10_000;
-/** Until a device that was connected to can be used. */
+/** How long a newly connected device may take to become usable. */
 const SETTLE_MS = 3_000;
-/** Between two looks at a device that boots. */
+/** Interval of checking a device that boots. */
 const POLL_MS = 300;
 
 interface Parts {
   adb: AdbServer;
   pool: DevicePool;
   options: AndroidOptions;
-  /** Before what the task says. */
+  /** Start options that apply before those of the task. */
   reset: DeviceStart;
   tokenFile: string;
 }
 
-/** Devices and emulators behind one adb server. */
+/** Devices and emulators of one adb server. */
 export class AndroidEnvironment implements Environment {
   private constructor(private readonly parts: Parts) {}
 
-  /** Throws `PluginError` for options that do not fit this machine, `DeviceError` where there is no adb server or no device. */
+  /**
+   * Throws `PluginError` for options that this machine does not support, `DeviceError` if there is no adb server or
+   * no device.
+   */
   static async create(
     options: AndroidOptions,
     { variables = {}, log }: EnvironmentContext,
@@ -66,10 +69,10 @@ export class AndroidEnvironment implements Environment {
     this.parts.pool.close();
   }
 
-  /** With the next device where one fails: nothing was played yet. */
+  /** Tries the next device if one fails: the episode has not started yet. */
   private async begin(task: AndroidTask, { signal, deadlineAt }: Deadline): Promise<EnvironmentSession> {
     const { pool } = this.parts;
-    // The other half of the time is for the device to get ready.
+    // The other half of the time is for preparing the device.
     const waiting = AbortSignal.any([
       signal,
       AbortSignal.timeout(Math.ceil(Math.max(0, deadlineAt - Date.now()) / 2)),
@@ -125,7 +128,7 @@ export class AndroidEnvironment implements Environment {
   }
 }
 
-/** A snapshot that is loaded takes the connection of adb with it; it comes back by itself. */
+/** Loading a snapshot drops adb's connection, which is re-established by itself. */
 async function untilReady(device: Device, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
@@ -139,7 +142,7 @@ async function untilReady(device: Device, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** A device in the network takes a moment from its connection to its first command. */
+/** A network device needs a moment between its connection and its first command. */
 async function firstDevice(pool: DevicePool, signal: AbortSignal): Promise<void> {
   const until = performance.now() + SETTLE_MS;
   for (;;) {

@@ -1,21 +1,21 @@
 import type { Action, Direction, Point, ScrollAction, SwipeAction } from '@ui-rl/plugin-kit';
 
-/** Pixels of the screen, as it is held. */
+/** Size of the screen in pixels, in its current orientation. */
 export interface Screen {
   width: number;
   height: number;
 }
 
-/** A finger's way: pressed at the first point, lifted at the second. */
+/** A finger movement: pressed at the first point, lifted at the second. */
 export interface Stroke {
   from: Point;
   to: Point;
   ms: number;
 }
 
-/** A notch of a mouse wheel, as part of the screen's side. */
+/** Distance of one scroll notch, as fraction of the screen side. */
 const NOTCH = 1 / 12;
-/** No finger goes further than this part of a side. */
+/** Maximum length of a stroke, as fraction of a side. */
 const FURTHEST = 0.7;
 /** Slow enough for the content to stop where the finger does. */
 const SCROLL_MS = 500;
@@ -28,7 +28,7 @@ const TOWARDS: Readonly<Record<Direction, Point>> = {
   right: [1, 0],
 };
 
-/** Places that the agent named itself; the end of a swipe by direction may lie outside. */
+/** Points given by the agent; the computed end of a directional swipe may be outside the screen. */
 export function pointsOf(action: Action): Point[] {
   if ('from' in action) return [action.from, action.to];
   return 'x' in action && action.x !== undefined && action.y !== undefined ? [[action.x, action.y]] : [];
@@ -38,7 +38,7 @@ export function isInside([x, y]: Point, { width, height }: Screen): boolean {
   return x >= 0 && y >= 0 && x < width && y < height;
 }
 
-/** What lies in the direction comes into view: the finger goes the other way, in strokes that stay on the screen. */
+/** Scrolls towards a direction: the finger moves the opposite way, in strokes that stay on the screen. */
 export function scrollStrokes({ direction, amount, x, y }: ScrollAction, screen: Screen): Stroke[] {
   const start: Point = x === undefined || y === undefined ? middle(screen) : [x, y];
   const [towardsX, towardsY] = TOWARDS[direction];
@@ -51,7 +51,7 @@ export function scrollStrokes({ direction, amount, x, y }: ScrollAction, screen:
   return strokes;
 }
 
-/** A swipe by direction goes half of the screen unless it says how far. */
+/** A directional swipe covers half of the screen unless it gives a distance. */
 export function swipeStroke(swipe: SwipeAction, screen: Screen): Stroke {
   if ('from' in swipe) return { from: swipe.from, to: swipe.to, ms: SWIPE_MS };
   const { direction, x, y } = swipe;
@@ -61,7 +61,7 @@ export function swipeStroke(swipe: SwipeAction, screen: Screen): Stroke {
   return { from: start, to: clamped(end, screen), ms: SWIPE_MS };
 }
 
-/** A stroke around a point where it has not enough room ahead of it. */
+/** A stroke from a point, or around it if there is too little space ahead. */
 function along(start: Point, towards: Point, distance: number, screen: Screen, ms: number): Stroke {
   const end = add(start, towards, distance);
   const to = clamped(end, screen);

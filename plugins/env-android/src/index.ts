@@ -24,5 +24,5 @@ const adb: VerifierComponent = {
   create: () => ({ verify: (episode) => verifyDevice(episode) }),
 };
 
-/** Phones. See `README.md` beside `src` for the options of a task. */
+/** Phones. `README.md` beside `src` documents the task options. */
 export const components = [android, adb];

@@ -1,6 +1,6 @@
 import type { Button } from '@ui-rl/plugin-kit';
 
-/** Names of the vocabulary → key codes. Source: developer.android.com/reference/android/view/KeyEvent */
+/** Key names of the action format → key codes. Source: developer.android.com/reference/android/view/KeyEvent */
 const KEYS: Readonly<Record<string, string>> = {
   alt: 'ALT_LEFT',
   backspace: 'DEL',
@@ -34,7 +34,7 @@ const BUTTONS: Readonly<Record<Button, string>> = {
   volume_down: 'VOLUME_DOWN',
 };
 
-/** The key code of a key; undefined where a hardware keyboard has none for the character. */
+/** The key code of a key; undefined if a hardware keyboard has none for the character. */
 export function keyCode(key: string): string | undefined {
   const named = KEYS[key] ?? (/^f\d{1,2}$/.test(key) ? key.toUpperCase() : undefined);
   const name = named ?? (/^[a-z0-9]$/i.test(key) ? key.toUpperCase() : undefined);

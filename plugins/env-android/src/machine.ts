@@ -4,7 +4,7 @@ import { PluginError } from '@ui-rl/plugin-kit';
 import type { AdbAddress } from './adb-socket';
 import type { AndroidOptions } from './options';
 
-/** What the machine of an env service says of its devices; adb's own names where it has one. */
+/** Environment variables of an env service that describe its devices; adb's own names where they exist. */
 export const VARIABLES = {
   ANDROID_ADB_SERVER_ADDRESS: 'host of the adb server (127.0.0.1)',
   ANDROID_ADB_SERVER_PORT: 'its port (5037)',
@@ -24,20 +24,20 @@ export function adbAddress(variables: Variables): AdbAddress {
   return { host: variables.ANDROID_ADB_SERVER_ADDRESS ?? '127.0.0.1', port: Number(port) };
 }
 
-/** Where an emulator keeps what its console wants to hear: in the home of whoever starts it. */
+/** The console's auth token file of an emulator, in the home folder of the user who starts it. */
 export function consoleTokenFile(variables: Variables): string {
   return variables.ANDROID_EMULATOR_TOKEN_FILE ?? join(homedir(), '.emulator_console_auth_token');
 }
 
-/** Which devices a run gets. */
+/** The devices that a run may use. */
 export interface Allowed {
-  /** By serial; empty: every emulator. */
+  /** Allowed serials; empty for every emulator. */
   serials: readonly string[];
 }
 
 /**
- * A phone that hangs on a machine may be somebody's own: a run gets emulators, and what the machine's owner names. Throws
- * `PluginError` `option` for others.
+ * A physical phone connected to a machine may be personal: a run gets emulators, and devices that the machine's owner
+ * lists. Throws `PluginError` `option` for others.
  */
 export function allowedDevices({ serials, snapshot }: AndroidOptions, variables: Variables): Allowed {
   const named = (variables.ANDROID_SERIAL ?? '')
@@ -66,7 +66,7 @@ export function isEmulator(serial: string): boolean {
   return /^emulator-\d+$/.test(serial);
 }
 
-/** A device in the network, which the adb server has to be connected to. */
+/** Whether it is a network device, to which the adb server must connect. */
 export function isInNetwork(serial: string): boolean {
   return /:\d+$/.test(serial);
 }

@@ -1,7 +1,7 @@
 import { Doc } from '@ui-rl/plugin-kit';
 import { IsArray, IsInt, IsObject, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
 
-/** Options of the environment; what a task says of its episode is an `AndroidTask`. */
+/** Options of the environment; the options of a task's episode are an `AndroidTask`. */
 export class AndroidOptions {
   @Doc(
     'devices by serial, as `adb devices` lists them, or host:port; none: those that the env service allows, else all emulators',

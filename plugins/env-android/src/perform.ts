@@ -7,12 +7,12 @@ import { isPlain, typingCommands } from './typing';
 
 const LONG_PRESS_SECONDS = 0.8;
 const DRAG_MS = 800;
-/** Left of the deadline after an action, for the screenshot. */
+/** Time kept from the deadline for the screenshot after an action. */
 const RESERVE_MS = 3_000;
 
 /**
- * Carries out an action on a device, and says `ok` or what was wrong with it. Nothing was done then, but what had been when there was
- * no more time. Throws `DeviceError` where the device is gone.
+ * Performs an action on a device. Returns `ok`, or the problem; an invalid action has no effect, one that runs out of
+ * time is partly performed. Throws `DeviceError` if the device is gone.
  */
 export async function perform(
   device: Device,
@@ -41,7 +41,7 @@ export async function perform(
 
 type PlainAction = Exclude<Action, { action: 'wait' | 'finish' | 'long_press' | 'type' | 'key' }>;
 
-/** What `input` is told; null for what a finger cannot do. */
+/** Arguments of `input`; null for actions that a finger cannot perform. */
 export function commandsOf(action: PlainAction, screen: Screen): string[] | null {
   switch (action.action) {
     case 'click':
@@ -65,7 +65,7 @@ export function commandsOf(action: PlainAction, screen: Screen): string[] | null
   }
 }
 
-/** In one line, since taps that are commands of their own come too late after each other. */
+/** In one shell line, since taps in separate commands would be too far apart. */
 function repeated(command: string, times: number): string {
   return Array.from({ length: times }, () => command).join(' && ');
 }
@@ -98,7 +98,7 @@ async function pause(seconds: number, deadline: Deadline): Promise<string> {
   return ms < seconds * 1000 ? 'wait_cut_short' : 'ok';
 }
 
-/** The time an agent asks for, as far as the deadline allows: waiting too long is not the environment's failure. */
+/** Limits a requested duration to the deadline: an overlong wait is not an infrastructure failure. */
 function allowed(seconds: number, { deadlineAt }: Deadline): number {
   return Math.round(Math.max(0, Math.min(seconds * 1000, deadlineAt - Date.now() - RESERVE_MS)));
 }
@@ -117,12 +117,12 @@ async function key(device: Device, keys: readonly string[], deadline: Deadline):
   if (keys.length === 1 && only.length === 1) return type(device, only, deadline);
   if (codes.includes(undefined)) return 'unsupported_action';
   if (codes.length === 1) return runAll(device, [`input keyevent ${codes[0]}`], deadline);
-  // Devices before Android 12 know no keys that are pressed together.
+  // Android versions before 12 do not support key combinations.
   const { exitCode, stdout } = await device.shell(`input keycombination ${codes.join(' ')}`, deadline.signal);
   return exitCode === 0 && !/unknown command|^usage/im.test(stdout) ? 'ok' : 'unsupported_action';
 }
 
-/** As many as there is time for, the first one in any case: asking for too much is not the environment's failure. */
+/** Runs as many as time allows, at least the first: an overlong request is not an infrastructure failure. */
 async function runAll(
   device: Device,
   commands: readonly string[],

@@ -2,11 +2,14 @@ import { createHash } from 'node:crypto';
 import { DeviceError, type Screenshot } from '@ui-rl/plugin-kit';
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-/** Where the header chunk of a PNG keeps width and height. */
+/** Offsets of width and height, and the end of the header chunk of a PNG. */
 const [WIDTH_AT, HEIGHT_AT, HEADER_END] = [16, 20, 24];
 const MAX_SIDE = 16_384;
 
-/** What `screencap -p` wrote. Its size is that of the screen as it is held now; some devices write warnings before the image. */
+/**
+ * Parses the output of `screencap -p`. The size is that of the screen in its current orientation; some devices write
+ * warnings before the image.
+ */
 export function screenshotOf(output: Buffer, serial: string): Screenshot {
   const start = output.indexOf(SIGNATURE);
   if (start < 0 || output.length < start + HEADER_END) {

@@ -15,16 +15,16 @@ import { perform } from './perform';
 
 type State = Record<string, unknown>;
 
-/** What has to be given back, and why it failed; null: it did not. */
+/** Returns a device with the reason why it failed; null if it did not. */
 export type GiveBack = (device: Device, fault: string | null) => void;
 
 export interface SessionParts {
   device: Device;
   checks: readonly DeviceCheck[];
-  /** Of the first frame. */
+  /** The first screenshot. */
   screenshot: Screenshot;
   state: State;
-  /** Between an action and its screenshot. */
+  /** Pause between an action and its screenshot. */
   delayMs: number;
   giveBack: GiveBack;
 }
@@ -33,7 +33,7 @@ export interface SessionParts {
 export class AndroidSession implements EnvironmentSession {
   readonly screenshot: Screenshot;
   readonly state: State;
-  /** How the screen was held when the agent saw it last. */
+  /** Size and orientation of the last observation. */
   private screen: { width: number; height: number };
   private fault: string | null = null;
   private over = false;
@@ -90,7 +90,7 @@ export class AndroidSession implements EnvironmentSession {
   }
 }
 
-/** The state that verifiers judge: what has the focus, and what the device answers to the checks of the task. */
+/** The state for verifiers: the focused window, and the device's results of the task's checks. */
 export async function readState(
   device: Device,
   checks: readonly DeviceCheck[],

@@ -8,7 +8,7 @@ import {
   type Task,
 } from '@ui-rl/plugin-kit';
 
-/** What a task says of its episode on a device. */
+/** The task options of an episode on a device. */
 export interface AndroidTask {
   start: DeviceStart;
   checks: readonly DeviceCheck[];
@@ -16,7 +16,10 @@ export interface AndroidTask {
 
 const KNOWN = ['start', 'validators'];
 
-/** Reads `task.start` and `task.environment.options`. Throws `PluginError` `option` that names the task and what is wrong. */
+/**
+ * Reads `task.start` and `task.environment.options`. Throws `PluginError` `option` that names the task and the
+ * problem.
+ */
 export function readAndroidTask(task: Task): AndroidTask {
   const options = task.environment?.options ?? {};
   const where = `task "${task.id ?? task.description}": environment option`;
@@ -30,7 +33,7 @@ export function readAndroidTask(task: Task): AndroidTask {
   };
 }
 
-/** How a task begins may stand with the task, or with the options of its environment. */
+/** The start may be given by the task, or by the options of its environment. */
 function startOf({ start }: Task, options: Record<string, unknown>): unknown {
   return isRecord(start) && isRecord(options.start)
     ? { ...options.start, ...start }

@@ -1,21 +1,21 @@
 import { shellWord, type Keystroke } from '@ui-rl/plugin-kit';
 import { keyCode } from './keycodes';
 
-/** An input method that types what it is sent; github.com/senzhk/ADBKeyBoard */
+/** An input method that types text from broadcasts; github.com/senzhk/ADBKeyBoard */
 export const ADB_KEYBOARD = 'com.android.adbkeyboard/.AdbIME';
 
-/** How the words of a text are brought into the device. */
+/** How text is entered on the device. */
 export type Keyboard = 'input' | 'adb_keyboard';
 
-/** What `input text` takes at once; a shell's line is longer. */
+/** Maximum characters per `input text`; a shell line may be longer. */
 const PIECE = 200;
 
-/** Whether every character stands on the keyboard that `input text` imitates. */
+/** Whether `input text` can type every character. */
 export function isPlain(strokes: readonly Keystroke[]): boolean {
   return strokes.every((stroke) => !('text' in stroke) || /^[\x20-\x7e]*$/.test(stroke.text));
 }
 
-/** Commands that type where the focus is. */
+/** Commands that type into the focused field. */
 export function typingCommands(strokes: readonly Keystroke[], keyboard: Keyboard): string[] {
   return strokes.flatMap((stroke) => {
     if (!('text' in stroke)) return [`input keyevent ${keyCode(stroke.key)}`];
@@ -24,8 +24,8 @@ export function typingCommands(strokes: readonly Keystroke[], keyboard: Keyboard
 }
 
 /**
- * `input text` reads `%s` as a space, and has no way to write those two characters: they are typed one after the other. What may
- * mean something to the shell is in quotes, so that a text is never more than a text.
+ * `input text` reads `%s` as a space and cannot escape those two characters, so they are typed separately. Shell
+ * metacharacters are quoted, so that text is never interpreted.
  */
 function inputText(text: string): string {
   return `input text ${shellWord(text.replaceAll(' ', '%s'))}`;
@@ -41,7 +41,7 @@ function piecesOf(text: string): string[] {
     );
 }
 
-/** Any text, in base64: nothing of it is read by a shell. */
+/** Sends text in base64, which the shell does not interpret. */
 function broadcast(text: string): string {
   return `am broadcast -a ADB_INPUT_B64 --es msg ${Buffer.from(text).toString('base64')}`;
 }

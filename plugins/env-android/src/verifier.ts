@@ -1,14 +1,12 @@
 import { isRecord, verify, type Episode, type Task } from '@ui-rl/plugin-kit';
 
-/** Whether a task asks anything that its success could be told from: validators, or checks. */
+/** Whether a task has validators or checks that determine its success. */
 export function canBeJudged({ checks = [], environment }: Task): boolean {
   const { validators } = environment?.options ?? {};
   return checks.length > 0 || (Array.isArray(validators) && validators.length > 0);
 }
 
-/**
- * Whether everything holds that a task asked the device at the end, and its checks where it has any; null where the task asks nothing.
- */
+/** Whether all validators and checks of the task hold at the end; null if it has none. */
 export function verifyDevice({ task, stateAfter }: Pick<Episode, 'task' | 'stateAfter'>): boolean | null {
   const checked = verify(task.checks, stateAfter);
   const validations: unknown = stateAfter?.validations;

@@ -10,9 +10,9 @@ import { FakePhone } from '@ui-rl/testkit';
 import { AndroidEnvironment } from '../src/environment';
 import { AndroidOptions } from '../src/options';
 
-/** A phone that tells its input method among its settings, as Android does. */
+/** A phone that lists its input method among its settings, as Android does. */
 export class Phone extends FakePhone {
-  /** How commands begin that fail at the moment. */
+  /** Prefix of the commands that currently fail. */
   failing: string | null = null;
 
   override async run(command: string) {
@@ -24,7 +24,7 @@ export class Phone extends FakePhone {
   }
 }
 
-/** What a run file would make of it. */
+/** Options as parsed from a run file. */
 export function options(given: Partial<AndroidOptions> = {}): AndroidOptions {
   const { options: made, problems } = completeOptions(
     AndroidOptions,

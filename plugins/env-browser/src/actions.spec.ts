@@ -2,7 +2,7 @@ import { chromium } from 'playwright';
 import sharp from 'sharp';
 import { browserPath, Lab, VIEWPORT, type Player } from '../test/support';
 
-/** Writes every event into its state. */
+/** Records every event in the page's state. */
 const RECORDER = `
 <style>
   html { background: #fff } body { margin: 0; height: 2000px; font: 13px sans-serif; touch-action: none; user-select: none }

@@ -1,7 +1,7 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { compare, type CheckOperator } from '@ui-rl/plugin-kit';
 
-/** A page that could not be loaded: what is shown there is the browser's. */
+/** URL of Chromium's own error page, shown when a page could not be loaded. */
 const NOWHERE = /^chrome-error:/;
 const NEGATIVES: Partial<Record<CheckOperator, CheckOperator>> = {
   not_equals: 'equals',
@@ -9,8 +9,8 @@ const NEGATIVES: Partial<Record<CheckOperator, CheckOperator>> = {
 };
 
 /**
- * Whether an address is as a check wants it, however both are written: letters may be encoded or not, scheme and host in capitals, the port of the
- * scheme named; an empty query or fragment says nothing.
+ * Compares two addresses after normalization: percent-encoding, upper-case scheme or host, the default port, and an
+ * empty query or fragment make no difference.
  */
 export function compareAddress(operator: CheckOperator, shown: string, wanted: string): boolean {
   if (NOWHERE.test(shown)) return false;
@@ -21,7 +21,9 @@ export function compareAddress(operator: CheckOperator, shown: string, wanted: s
   return spellings(shown).some((spelling) => compare(operator, decoded(spelling), pattern));
 }
 
-/** As browsers write it, without an empty query or fragment; what is no address stays as it is. */
+/**
+ * The URL as browsers serialize it, without an empty query or fragment. Text that is not a URL is returned unchanged.
+ */
 function canonical(address: string): string {
   if (!URL.canParse(address)) return address;
   const { protocol, host, pathname, search, hash, href } = new URL(address);
@@ -34,7 +36,7 @@ function spellings(shown: string): string[] {
   return [shown, plain, inUnicode];
 }
 
-/** One without a `*` is a whole address. */
+/** A pattern without `*` is a complete address. */
 function canonicalPattern(pattern: string): string {
   return pattern.includes('*') ? withCanonicalHost(pattern) : canonical(pattern);
 }
@@ -48,7 +50,7 @@ function withCanonicalHost(part: string): string {
   });
 }
 
-/** With the letters that it encodes, but for those that would mean something else. */
+/** Decodes percent-encoding, except for characters whose decoded form would change the meaning. */
 function decoded(address: string): string {
   return address
     .replace(/(?:%[0-9a-f]{2})+/gi, (letters) => {

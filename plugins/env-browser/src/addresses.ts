@@ -9,13 +9,16 @@ export interface Address {
 
 export type Resolve = (host: string) => Promise<Address[]>;
 
-/** What is not the open internet (IANA's registries of special-purpose addresses), and where clouds keep credentials. */
+/**
+ * Networks outside the public internet (IANA's special-purpose address registries), and cloud metadata services,
+ * which hand out credentials.
+ */
 const PRIVATE: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
-  ['168.63.129.16', 32], // Azure's own, though it looks public
+  ['168.63.129.16', 32], // Azure's metadata service, although the address looks public
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
@@ -28,7 +31,7 @@ const PRIVATE: readonly (readonly [network: string, prefix: number])[] = [
   ['224.0.0.0', 3],
   ['::', 96], // this machine, and IPv4-compatible addresses
   ['::ffff:0:0:0', 96], // IPv4-translated
-  ['64:ff9b::', 96], // hold an IPv4 address, as the next but one does
+  ['64:ff9b::', 96], // embeds an IPv4 address, as does 2002::/16 below
   ['64:ff9b:1::', 48],
   ['2002::', 16],
   ['100::', 64],
@@ -40,12 +43,12 @@ const PRIVATE: readonly (readonly [network: string, prefix: number])[] = [
   ['ff00::', 8],
 ];
 
-/** Whether an address is one of this machine or of a network that is not the internet. */
+/** Whether an address belongs to this machine or to a network outside the public internet. */
 export function isPrivate(address: string): boolean {
   return privateAddresses().check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
-/** Whether a host is such an address, or a name that always leads to one. */
+/** Whether a host is such an address, or a name that always resolves to one. */
 export function isPrivateHost(host: string): boolean {
   if (isIP(host) !== 0) return isPrivate(host);
   return host === 'localhost' || host.endsWith('.localhost');

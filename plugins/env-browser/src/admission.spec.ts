@@ -3,7 +3,7 @@ import { Admission } from './admission';
 
 const never = new AbortController().signal;
 
-/** Work that goes on until it is told to end. */
+/** A job that runs until the test ends it. */
 function job() {
   let end = () => {};
   const over = new Promise<void>((resolve) => (end = resolve));

@@ -6,8 +6,8 @@ interface Waiting {
 }
 
 /**
- * Lets work begin in the order it came, as long as the costs of all that is going on stay within a limit: opening a page
- * keeps a processor busy, and many of them at once only keep all pages waiting, those that play among them.
+ * Admits work in order of arrival while the total cost of running work stays within a limit. Opening a page keeps a
+ * CPU core busy; opening many at once slows down every page, including those of running episodes.
  */
 export class Admission {
   private readonly queue: Waiting[] = [];
@@ -15,7 +15,10 @@ export class Admission {
 
   constructor(private readonly limit: number) {}
 
-  /** Waits for room, does the work, gives the room back. Throws `BrowserError` `deadline` where there is none in time. */
+  /**
+   * Waits for capacity, runs the work, then releases the capacity. Throws `BrowserError` `deadline` if none becomes
+   * free in time.
+   */
   async run<T>(cost: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     await this.enter(cost, signal);
     try {

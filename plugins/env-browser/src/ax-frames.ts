@@ -2,16 +2,16 @@ import type { CDPSession } from 'playwright';
 import { linesOf, type AxLine, type AxNode } from './ax-lines';
 import type { BrowserTab } from './browser-tab';
 
-/** Nodes of a page beyond which its tree is not read: it would keep the browser busy for seconds. */
+/** Maximum nodes of a page. Reading a larger accessibility tree would block the browser for seconds. */
 const MAX_NODES = 50_000;
-/** Frames of a page that are read. */
+/** Maximum frames read per page. */
 const MAX_FRAMES = 32;
 
-/** A document of a page: its own, or that of a frame. */
+/** The document of a page or of one of its frames. */
 export interface AxDocument {
   session: CDPSession;
   frameId: string;
-  /** The element that shows it, and the document which has that; null for the page itself. */
+  /** The element that embeds it, and the document of that element; null for the page itself. */
   owner: { document: AxDocument; backendNodeId: number } | null;
 }
 
@@ -24,7 +24,9 @@ interface FrameTree {
   childFrames?: FrameTree[];
 }
 
-/** What a page tells, its frames where they stand. Null where it is larger than anybody wants to read. */
+/**
+ * The accessibility lines of a page, each frame's lines in place of the frame. Null if the page exceeds the limits.
+ */
 export async function linesOfPage({ cdp, page }: BrowserTab): Promise<DocumentLine[] | null> {
   if (await isTooLarge(cdp)) return null;
   const { frameTree } = await cdp.send('Page.getFrameTree');
@@ -36,7 +38,9 @@ export async function linesOfPage({ cdp, page }: BrowserTab): Promise<DocumentLi
   return lines;
 }
 
-/** Frames from other sites have a process each, and sessions of their own, which stay while their places are asked for. */
+/**
+ * Cross-site frames run in their own processes and need their own sessions, which stay open while positions are read.
+ */
 async function addFramesApart(
   lines: DocumentLine[],
   { cdp, page }: Pick<BrowserTab, 'cdp' | 'page'>,
@@ -55,19 +59,19 @@ async function addFramesApart(
   }
 }
 
-/** Ends the sessions of frames that have one of their own. */
+/** Detaches the sessions of cross-site frames. */
 export async function leaveFrames(lines: readonly DocumentLine[], { cdp }: BrowserTab): Promise<void> {
   const sessions = new Set(lines.map(({ document }) => document.session));
   sessions.delete(cdp);
   await Promise.all([...sessions].map((session) => session.detach().catch(() => undefined)));
 }
 
-/** All frames below the first one that are in its process. */
+/** All descendants of a frame that share its process. */
 function framesIn({ childFrames = [] }: FrameTree): string[] {
   return childFrames.flatMap((child) => [child.frame.id, ...framesIn(child)]);
 }
 
-/** Puts the lines of a frame below that of the element which shows it; nothing where there is none, or the frame has gone. */
+/** Inserts the lines of a frame below its owner element. Does nothing if the element or the frame is gone. */
 async function addFrame(
   lines: DocumentLine[],
   session: CDPSession,
@@ -92,7 +96,7 @@ async function addFrame(
 async function linesOfDocument(document: AxDocument, depth: number): Promise<DocumentLine[] | null> {
   const { session, frameId } = document;
   const answer = await session.send('Accessibility.getFullAXTree', { frameId }).catch((error: unknown) => {
-    // Of its own frame a page that navigates is asked again.
+    // A navigation of the page itself is retried by the caller.
     if (document.owner === null && !/more than can be taken in/.test(String(error))) throw error;
     return null;
   });
@@ -100,7 +104,7 @@ async function linesOfDocument(document: AxDocument, depth: number): Promise<Doc
   return linesOf(answer.nodes as AxNode[], depth).map((line) => ({ ...line, document }));
 }
 
-/** What a page has dropped counts as long as nobody has cleaned up after it. */
+/** Includes detached nodes until they are garbage-collected. */
 async function isTooLarge(session: CDPSession): Promise<boolean> {
   if ((await session.send('Memory.getDOMCounters')).nodes <= MAX_NODES) return false;
   await session.send('HeapProfiler.collectGarbage');

@@ -1,11 +1,14 @@
 import { pageText } from './page-text';
 
-/** Longest name or value of one element, in characters. */
+/** Maximum length of an element's name or value, in characters. */
 const MAX_NAME = 200;
-/** Deepest indentation: what is nested further stands beside it. */
+/** Maximum indentation; deeper elements are shown at this level. */
 const MAX_DEPTH = 24;
 
-/** A node of Chromium's accessibility tree, as far as it is read. What pages have said is in names, values and descriptions. */
+/**
+ * A node of Chromium's accessibility tree, reduced to the fields read here. Names, values and descriptions come from
+ * the page and are untrusted.
+ */
 export interface AxNode {
   nodeId: string;
   ignored: boolean;
@@ -25,11 +28,11 @@ export interface AxLine {
   /** `button "Save" disabled`. */
   text: string;
   role: string;
-  /** The node of the document it stands for; undefined where it stands for none. */
+  /** The DOM node it describes; undefined if there is none. */
   backendNodeId: number | undefined;
 }
 
-/** Roles that say nothing of their own; their children stand in their place. */
+/** Roles without information; their children take their place. */
 const TRANSPARENT = new Set([
   ...[
     'none',
@@ -43,7 +46,7 @@ const TRANSPARENT = new Set([
   ],
   'paragraph',
 ]);
-/** Their names say what is in them. */
+/** Roles whose name repeats their content. */
 const NAMED_BY_CONTENT = new Set([
   ...[
     'button',
@@ -69,14 +72,14 @@ const NAMED_BY_CONTENT = new Set([
     'Legend',
   ],
 ]);
-/** Their children only repeat what their value says. */
+/** Roles whose children only repeat their value. */
 const VALUED = new Set(['textbox', 'searchbox', 'spinbutton', 'slider', 'meter', 'progressbar']);
 
-/** The lines of one document, in its order. @param depth of its outermost one */
+/** The lines of one document, in document order. @param depth indentation of its root */
 export function linesOf(nodes: readonly AxNode[], depth = 0): AxLine[] {
   const byId = new Map(nodes.map((node) => [node.nodeId, node]));
   const lines: AxLine[] = [];
-  // A page may nest deeper than a call stack is.
+  // Iterative, since pages may nest deeper than the call stack allows.
   const open: Visit[] = nodes
     .filter(({ parentId }) => parentId === undefined || !byId.has(parentId))
     .toReversed()
@@ -104,11 +107,11 @@ export function linesOf(nodes: readonly AxNode[], depth = 0): AxLine[] {
 interface Visit {
   node: AxNode;
   depth: number;
-  /** The nearest line around it. */
+  /** The nearest enclosing line. */
   around: { name: string; role: string } | null;
 }
 
-/** Whether the line around a text has said it already. */
+/** Whether the enclosing line already contains this text. */
 function isSaid(text: string, around: Visit['around']): boolean {
   if (around === null) return false;
   return around.name === text || (NAMED_BY_CONTENT.has(around.role) && around.name.includes(text));
@@ -129,7 +132,7 @@ function lineOf({ node, depth, around }: Visit): AxLine | null {
   };
 }
 
-/** As accessibility standards call them, where Chromium has a name of its own. */
+/** The ARIA role name, where Chromium uses a different one. */
 function roleName(role: string): string {
   if (role === 'RootWebArea') return 'page';
   return /^\w{1,40}$/.test(role) ? role : 'element';
@@ -164,7 +167,7 @@ function eitherOf(value: unknown, yes: string, no: string): string[] {
   return value === false || value === 'false' ? [no] : [];
 }
 
-/** What a page says, on one line and bounded. */
+/** Text from the page, on one line and truncated. */
 function wordOf(said: { value?: unknown } | undefined): string {
   const value = said?.value;
   if (typeof value !== 'string' && typeof value !== 'number') return '';

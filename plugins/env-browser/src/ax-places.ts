@@ -3,18 +3,21 @@ import type { CDPSession } from 'playwright';
 import type { AxDocument, DocumentLine } from './ax-frames';
 import { PLACES, THROUGH_FRAME } from './places-script';
 
-/** What the browser calls the nodes that places are asked of. */
+/** Object group of the node handles that are resolved to read positions. */
 const GROUP = 'uirl-places';
 
 type Places = (Point | null)[];
 
-/** Where an action would reach each element, in CSS pixels of the screen; null where none would: it is not shown, or something lies over it. */
+/**
+ * The point at which an action would hit each element, in CSS pixels of the viewport; null if the element is hidden
+ * or covered.
+ */
 export async function placesOf(lines: readonly DocumentLine[]): Promise<Places> {
   const found: Places = lines.map(() => null);
   for (const document of new Set(lines.map((line) => line.document))) {
     const indexes = [...lines.keys()].filter((index) => lines[index].document === document);
     const ids = indexes.map((index) => lines[index].backendNodeId);
-    // A frame that has gone meanwhile is nowhere.
+    // A frame that has been removed meanwhile has no position.
     const places = await placesIn(document, ids).catch((error: unknown) => {
       if (document.owner === null) throw error;
       return ids.map(() => null);
@@ -46,7 +49,7 @@ async function placesIn(document: AxDocument, ids: readonly (number | undefined)
   }
 }
 
-/** Points of a document on the screen, through all frames around it. */
+/** Converts points of a document to viewport coordinates, through all enclosing frames. */
 async function outwards(document: AxDocument, points: Places): Promise<Places> {
   const { owner } = document;
   if (owner === null || points.every((point) => point === null)) return points;
@@ -62,12 +65,12 @@ async function outwards(document: AxDocument, points: Places): Promise<Places> {
   return outwards(owner.document, (answer.result.value ?? points.map(() => null)) as Places);
 }
 
-/** Where scripts of the page change nothing: the document is the same, the functions are the browser's own. */
+/** An isolated world: it shares the document, but page scripts cannot replace its functions. */
 async function worldOf({ session, frameId }: AxDocument): Promise<number> {
   return (await session.send('Page.createIsolatedWorld', { frameId })).executionContextId;
 }
 
-/** Null where the node has gone, or is none that scripts can have. */
+/** Null if the node is gone or has no script object. */
 async function resolve(
   session: CDPSession,
   backendNodeId: number,

@@ -4,20 +4,20 @@ const MAX_CHARACTERS = 2 ** 20;
 const MAX_DEPTH = 64;
 const MAX_ERROR_CHARACTERS = 2_000;
 
-/** The reply of the page, in exactly one of these fields. */
+/** The page's reply; exactly one field is set. */
 export interface BoundedAnswer {
   value?: unknown;
-  /** A number as text: JSON has no -0, no infinity and no large integers. */
+  /** A number as text: JSON has no -0, no infinities and no large integers. */
   number?: string;
-  /** Text of the error that the page threw. */
+  /** Text of the error thrown by the page. */
   threw?: string;
   /** Why the value was not sent. */
   refused?: string;
 }
 
 /**
- * Copies a value inside the page before it is sent: a large one would keep the connection of the whole browser busy. A page can
- * replace the functions called here, so everything they return counts, too.
+ * Copies a value inside the page before it is sent: a large value would block the connection of the whole browser. A
+ * page can replace the functions called here, so everything they return is counted, too.
  */
 const ANSWER = `async (ask) => {
   let room = ${MAX_CHARACTERS}, refused = '';
@@ -68,12 +68,15 @@ const ANSWER = `async (ask) => {
   }
 }`;
 
-/** An expression whose value is a `BoundedAnswer` for every value that the page returns or throws. */
+/** An expression that evaluates to a `BoundedAnswer` for any value the page returns or throws. */
 export function boundedExpression(expression: string): string {
   return `(${ANSWER})(async () => (${expression}\n))`;
 }
 
-/** The value of a `BoundedAnswer`. Throws `BrowserError` with what the page threw, or why its value was not sent. */
+/**
+ * The value of a `BoundedAnswer`. Throws `BrowserError` with the page's error, or with the reason why its value was
+ * not sent.
+ */
 export function answeredValue({ value, number, threw, refused }: BoundedAnswer): unknown {
   if (threw !== undefined) throw new BrowserError('page_error', `the page failed: ${threw}`);
   if (refused !== undefined) throw new BrowserError('page_error', `the page told ${refused}`);

@@ -6,14 +6,14 @@ import type { Launcher } from './launch';
 import { watchMemory } from './memory-watch';
 import type { TrafficWatch } from './traffic';
 
-/** How long after a process was killed its browser may say so. */
+/** How long to wait for the browser's crash report after a process was killed. */
 const KILLED_MS = 2_000;
 
 type Log = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
 
 export interface PoolOptions {
   contextsPerBrowser: number;
-  /** Of one browser with all its contexts. */
+  /** Memory of one browser with all its contexts. */
   memoryBytes: number;
 }
 
@@ -21,29 +21,32 @@ interface PooledBrowser {
   browser: Browser;
   process: ChromiumProcess;
   contexts: number;
-  /** Told how the process of a page has ended: by the page's id. */
+  /** Crash listeners by page id, called with the termination status of the page's process. */
   crashes: Map<string, (status: string) => void>;
-  /** When one of its processes was last ended since it had too much memory. */
+  /** When one of its processes was last killed for exceeding its memory limit. */
   lackedMemoryAt: number;
-  /** It is being ended. */
+  /** The browser is shutting down. */
   isEnding: boolean;
 }
 
 export interface Lease {
   context: BrowserContext;
-  /** Has `onFlood` called where the pages of the context tell more than can be listened to. `id` is the browser's own. */
+  /**
+   * Calls `onFlood` when the pages of the context send more messages than allowed. `id` is the browser's id of the
+   * context.
+   */
   watchTraffic(id: string, onFlood: () => void): void;
-  /** Has `onCrash` called where the process of a page ends; `id` is the page's. */
+  /** Calls `onCrash` when the process of a page ends; `id` is the page's id. */
   watchCrash(id: string, onCrash: (status: string) => void): void;
-  /** Whether its browser is there, and meant to be. */
+  /** Whether the browser runs and is not shutting down. */
   isAlive(): boolean;
-  /** Whether the pages of the context tell no more now than pages do between two steps. */
+  /** Whether the pages of the context send no more messages than is normal between two steps. */
   isCalm(): boolean;
   /** Closes the context and frees its slot. Never throws. */
   release(): Promise<void>;
 }
 
-/** The browser processes: started when they are needed, several contexts in each, replaced when they die. */
+/** The browser processes: launched on demand, several contexts in each, replaced when they crash. */
 export class BrowserPool {
   private browsers: PooledBrowser[] = [];
   private starting: Promise<PooledBrowser> | null = null;
@@ -55,12 +58,12 @@ export class BrowserPool {
     private readonly log: Log,
   ) {}
 
-  /** Starts a browser, so that a missing or broken one is found out early. Throws `BrowserError`. */
+  /** Launches one browser, so that a missing or broken installation fails early. Throws `BrowserError`. */
   async start(): Promise<void> {
     await this.launched();
   }
 
-  /** A fresh context with a profile of its own. Throws `BrowserError` where no browser starts. */
+  /** A new context with its own profile. Throws `BrowserError` if no browser can be launched. */
   async lease(options: BrowserContextOptions): Promise<Lease> {
     const pooled = await this.acquire();
     try {
@@ -97,7 +100,7 @@ export class BrowserPool {
     await Promise.all(this.browsers.splice(0).map(end));
   }
 
-  /** A browser with a free slot; the slot is taken before anyone else can take it. */
+  /** A browser with a free slot; reserves the slot before another caller can. */
   private async acquire(): Promise<PooledBrowser> {
     for (;;) {
       const free = this.browsers.find(
@@ -111,7 +114,7 @@ export class BrowserPool {
     }
   }
 
-  /** One launch at a time; those who wait share it. */
+  /** Runs one launch at a time; concurrent callers share it. */
   private async launched(): Promise<PooledBrowser> {
     if (this.closed) throw new BrowserError('crashed', 'the environment is being stopped');
     this.starting ??= this.launch().finally(() => {
@@ -177,7 +180,7 @@ export class BrowserPool {
   }
 }
 
-/** Only the browser as a whole tells how a page ended; a page itself is only told that it has. */
+/** Only the browser session reports why a page's process ended; the page session only reports that it did. */
 async function watchCrashes(pooled: PooledBrowser): Promise<void> {
   const session = await pooled.browser.newBrowserCDPSession();
   session.on('Target.targetCrashed', ({ targetId, status }) => {

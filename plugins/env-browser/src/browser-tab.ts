@@ -15,7 +15,7 @@ import { pageText } from './page-text';
 import { RequestTally } from './request-tally';
 import { crashOf, TabFailure } from './tab-failure';
 
-/** What a page offers to the environment as functions of `window.uirl`. */
+/** The functions of `window.uirl` that a page may offer to the environment. */
 export interface PageContract {
   reset: boolean;
   state: boolean;
@@ -44,31 +44,31 @@ function lostByNavigation(error: unknown): typeof LOST {
 
 export type TabLog = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
 
-/** How long after the browser has said that a page is gone it may say why. */
+/** How long to wait for the cause after the browser has reported that a page is gone. */
 const REASON_MS = 1_000;
 
-/** How many requests may wait for their answers between two steps: what a browser itself sends at once, and some. */
+/** Maximum unanswered requests between two steps: those that a browser sends by itself, plus a margin. */
 const CALM_REQUESTS = 16;
 
-/** One page in a context of its own, watched: outcomes of steps are collected, and its end is a rejected promise. */
+/** One page in its own context. Collects the outcomes of steps; a crash or a closed page is a rejected promise. */
 export class BrowserTab {
   contract: PageContract = NO_CONTRACT;
-  /** Requests since the first frame, as far as the task asks for them. */
+  /** Requests since the first frame, if the task checks requests. */
   requests = new RequestTally();
-  /** It was cleaned, and has shown no page since. */
+  /** The tab was cleaned and has shown no page since. */
   isEmpty = false;
-  /** Documents the main frame has shown since the last `load`. */
+  /** Documents loaded in the main frame since the last `load`. */
   private navigations = 0;
-  /** The browser's own id of its context. */
+  /** The browser's id of its context. */
   contextId = '';
   private readonly pending = new Set<Request>();
   private readonly notes = new Set<string>();
   private readonly onNavigation = new Set<() => void>();
   readonly failure = new TabFailure();
-  /** Where pages are reset in place: what tells whether one can be. */
+  /** For pages that are reset in place: decides whether a reset is possible. */
   private watchOfDocument: DocumentWatch | null = null;
   private destroyed = false;
-  /** Questions to scripts of the page that are not answered. */
+  /** Pending evaluations in the page. */
   private asked = 0;
 
   private constructor(
@@ -106,45 +106,48 @@ export class BrowserTab {
     }
   }
 
-  /** Whether another episode may be played on what it shows: the page can itself reset itself, and is still the one that was loaded. */
+  /**
+   * Whether the page can be reset in place for another episode: it supports reset and is still the page that was
+   * loaded.
+   */
   get resettable(): boolean {
     const isOwn = this.spec.script === null || this.watchOfDocument !== null;
     return this.isLocal && isOwn && this.contract.reset && this.navigations <= 1;
   }
 
-  /** Whether it can be cleaned for any other page of its origin: it has been at no other one. */
+  /** Whether it can be cleaned and reused for another page of the same origin: it has visited no other origin. */
   get cleanable(): boolean {
     return this.isLocal && this.spec.origins.size === 1;
   }
 
   private get isLocal(): boolean {
-    // What a login has stored belongs to one episode.
+    // Stored login state belongs to one episode.
     return (
       this.spec.page !== null && this.spec.storageState === null && !this.failure.happened && !this.destroyed
     );
   }
 
-  /** Whether it keeps the browser no busier than a page does between two steps. */
+  /** Whether it causes no more browser load than is normal between two steps. */
   get isCalm(): boolean {
     return this.lease.isCalm() && this.network.answering <= CALM_REQUESTS;
   }
 
-  /** Says whether somebody plays on it: a page on which nobody does has next to nothing to ask for. */
+  /** Whether an episode uses the tab; an idle page needs hardly any requests. */
   set isPlayed(isPlayed: boolean) {
     this.network.mostRequests = isPlayed ? MOST_REQUESTS : CALM_REQUESTS;
   }
 
-  /** Whether scripts of the page have something to answer. */
+  /** Whether an evaluation in the page is pending. */
   get isAsked(): boolean {
     return this.asked > 0;
   }
 
-  /** Whether something that the page has asked for is not answered. */
+  /** Whether a request of the page is pending. */
   get isAnswering(): boolean {
     return this.network.answering > 0;
   }
 
-  /** When all that the page has asked for is answered; at the latest after a time. */
+  /** Resolves when all requests of the page are answered, or after the given time. */
   async answered(milliseconds: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
@@ -175,7 +178,7 @@ export class BrowserTab {
     this.watchOfDocument?.renew();
   }
 
-  /** Puts page and pointer into the state an episode starts from. */
+  /** Resets page and pointer to the initial state of an episode. */
   async reset(seed: number): Promise<void> {
     await this.cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x: 0, y: 0 });
     await this.watchOfDocument?.begin();
@@ -190,17 +193,17 @@ export class BrowserTab {
     this.notes.clear();
   }
 
-  /** After a reset: what earlier episodes have left in the document, in words. Nothing is known of it where none are watched. */
+  /** Traces of earlier episodes in the document after a reset, as text. Empty if the document is not watched. */
   async leftovers(): Promise<string[]> {
     return (await this.watchOfDocument?.leftovers()) ?? [];
   }
 
-  /** Makes the page that is shown the first one: what was shown before is of other episodes, or blank. */
+  /** Makes the current page the first history entry: earlier entries belong to other episodes or are blank. */
   async beginHistory(): Promise<void> {
     await this.cdp.send('Page.resetNavigationHistory');
   }
 
-  /** Runs an expression in the page and waits for its promise. Throws `BrowserError` with what the page threw. */
+  /** Evaluates an expression in the page and awaits its promise. Throws `BrowserError` with the page's error. */
   async evaluate<T = void>(expression: string): Promise<T> {
     this.asked++;
     try {
@@ -214,7 +217,7 @@ export class BrowserTab {
     }
   }
 
-  /** The same where scripts of the page can change nothing: the document is the same, the functions are the browser's own. */
+  /** Evaluates in an isolated world: it shares the document, but page scripts cannot replace its functions. */
   async apart<T>(expression: string): Promise<T> {
     return this.evaluateIn<T>(async () => {
       const { frameTree } = await this.cdp.send('Page.getFrameTree');
@@ -235,7 +238,7 @@ export class BrowserTab {
         ...(contextId === undefined ? {} : { contextId }),
       });
     }).catch((cause: unknown) => {
-      // What cannot be told, for its size or its form, is the page's; that it is gone is explained elsewhere.
+      // A value that is too large or cannot be serialized is the page's fault; a closed page is explained elsewhere.
       if (GONE.test(messageOf(cause))) throw cause;
       throw new BrowserError('page_error', messageOf(cause), { cause });
     });
@@ -246,7 +249,7 @@ export class BrowserTab {
     return reply.result.value as T;
   }
 
-  /** Evaluates until there is a value: a page that navigates has none for a moment. Null where none comes. */
+  /** Evaluates until there is a value: a page that navigates has none for a moment. Null if none appears. */
   async evaluateWhenReady(expression: string): Promise<unknown> {
     const value = await retry(RETRIES.browserState, () => this.evaluate<unknown>(expression), {
       isTransient: () => false,
@@ -268,13 +271,13 @@ export class BrowserTab {
     const { viewport, scale, device } = this.spec;
     const own = device?.deviceScaleFactor ?? 1;
     if (scale === own) return this.cdp.send('Page.captureScreenshot', options);
-    // A clip is where it is in the document, which may be scrolled.
+    // A clip is relative to the document, which may be scrolled.
     const { cssVisualViewport: shown } = await this.cdp.send('Page.getLayoutMetrics');
     const clip = { ...viewport, x: shown.pageX, y: shown.pageY, scale: scale / own };
     return this.cdp.send('Page.captureScreenshot', { ...options, clip });
   }
 
-  /** Asks the page for something, and again where a navigation lost the answer. */
+  /** Calls the page, and repeats the call if a navigation lost the answer. */
   afterNavigation<T>(call: () => Promise<T>): Promise<T> {
     return this.retryAfterNavigation(call);
   }
@@ -286,7 +289,7 @@ export class BrowserTab {
       isTransientResult: (found) => found === LOST,
       onFailure: () => this.reloaded(),
     });
-    // Nothing but an answer ends the trying; past the deadline of the step, the tab is closed, which is an error.
+    // The loop ends only with an answer; at the deadline of the step the tab is closed, which rejects the call.
     return answer as T;
   }
 
@@ -295,7 +298,7 @@ export class BrowserTab {
     await this.page.waitForLoadState('load', { timeout }).catch(() => undefined);
   }
 
-  /** Chromium never answers a screenshot request that a navigation overtakes. */
+  /** Chromium never answers a screenshot request that is followed by a navigation. */
   private async unlessNavigated<T>(request: Promise<T>): Promise<T | typeof LOST> {
     let resolveLost = () => {};
     const navigated = new Promise<typeof LOST>((resolve) => {
@@ -311,12 +314,12 @@ export class BrowserTab {
     }
   }
 
-  /** Records an outcome that the episode reports, once. */
+  /** Records an outcome for the episode; duplicates are ignored. */
   note(outcome: string): void {
     this.notes.add(outcome);
   }
 
-  /** What was noted since the last call: `ok`, or the outcomes joined by a comma. */
+  /** The outcomes since the last call, joined by commas, or `ok`. */
   takeOutcome(): string {
     const outcome = [...this.notes].join(',') || 'ok';
     this.notes.clear();
@@ -324,8 +327,8 @@ export class BrowserTab {
   }
 
   /**
-   * Runs work on the page until it is done, the page is gone, or the deadline passes. Throws `BrowserError` only; after
-   * `crashed` or `deadline` the page is of no more use.
+   * Runs work on the page until it finishes, the page is gone, or the deadline passes. Throws only `BrowserError`;
+   * after `crashed` or `deadline` the page is unusable.
    */
   during<T>({ signal }: Deadline, work: () => Promise<T>): Promise<T> {
     return this.failure.orDone(signal, () => this.explained(work()));
@@ -339,7 +342,7 @@ export class BrowserTab {
     await this.lease.release();
   }
 
-  /** The failures of a page that is going away come in many words; they all mean one thing. */
+  /** A page that is closing fails with many different messages; maps them to one error. */
   private async explained<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;
@@ -354,14 +357,17 @@ export class BrowserTab {
     }
   }
 
-  /** In this session, too: a screenshot goes back to what its own session has said of the screen. */
+  /**
+   * Set in this session as well: after a screenshot, Chromium restores the screen metrics of the session that took
+   * it.
+   */
   private async emulate({ deviceScaleFactor }: Device): Promise<void> {
     const { viewport } = this.spec;
     const metrics = { ...viewport, deviceScaleFactor, mobile: false };
     await this.cdp.send('Emulation.setDeviceMetricsOverride', metrics);
   }
 
-  /** Runs a script in every document that the tab shows, before its own ones. */
+  /** Runs a script in every document of the tab before the page's own scripts. */
   private async addScript(script: string): Promise<void> {
     const source = `if (window === window.top) {\n${script}\n}`;
     await this.cdp.send('Page.addScriptToEvaluateOnNewDocument', { source });
@@ -396,7 +402,7 @@ export class BrowserTab {
     const { page } = this;
     page.on('close', () => this.failure.happens(this.closed()));
     page.on('dialog', (dialog) => {
-      // Who asks to leave a page means to leave it, as most people say when they are asked again.
+      // An action that leaves the page means to leave it: accept `beforeunload`.
       const isLeave = dialog.type() === 'beforeunload';
       this.note(isLeave ? 'leave_confirmed' : 'dialog_dismissed');
       (isLeave ? dialog.accept() : dialog.dismiss()).catch(() => undefined);
@@ -405,7 +411,7 @@ export class BrowserTab {
       this.note('download_blocked');
       download.cancel().catch(() => undefined);
     });
-    // Comes before the popup itself, thus in time for the step that opened it.
+    // Arrives before the popup itself, so in time for the step that opened it.
     this.cdp.on('Page.windowOpen', () => this.note('popup_blocked'));
     page.on('filechooser', () => this.note('file_chooser_blocked'));
     page.on('pageerror', (error) => this.log('debug', `${this.spec.url}: ${pageText(error.message)}`));
@@ -440,7 +446,7 @@ export class BrowserTab {
     if (isNavigation) this.note('blocked_navigation');
   }
 
-  /** Navigation to `file:` and `data:` never becomes a request; the browser only says so. */
+  /** Navigation to `file:` and `data:` never becomes a request; the browser only logs the refusal. */
   private noteNavigationRefusal(text: string): void {
     if (/^Not allowed to (load local resource|navigate top frame)/.test(text))
       this.note('blocked_navigation');

@@ -2,14 +2,14 @@ import type { Readable, Writable } from 'node:stream';
 import type { ConnectOverCDPTransport } from 'playwright';
 import { Traffic } from './traffic';
 
-/** Largest message that is taken in; what a page has to say is smaller. */
+/** Maximum message size; messages caused by pages are smaller. */
 const MAX_BYTES = 32 * 2 ** 20;
-/** The same for screenshots: noise of 4096 × 4096 pixels, in base64. */
+/** Maximum size of a screenshot message: 4096 × 4096 pixels of noise in base64. */
 const MAX_SCREENSHOT_BYTES = 128 * 2 ** 20;
-/** Enough of a message to know its id, and of its end to know its session. */
+/** Bytes that suffice to read the id at the start of a message and the session at its end. */
 const EDGE_BYTES = 64;
 
-/** What nobody listens to: pages can have it said as often as they like. */
+/** Events without listeners that pages can trigger at any rate. */
 const UNHEARD = ['Runtime.consoleAPICalled', 'Target.targetInfoChanged'].map((method) =>
   Buffer.from(`{"method":"${method}"`),
 );
@@ -22,9 +22,9 @@ interface Message {
 }
 
 /**
- * The DevTools protocol over the two pipes of a browser: JSON messages, each ended by a zero byte. Pages decide how much
- * comes in, so that messages of any length are read, but not kept: one that is too large becomes an error where it was
- * asked for, and counts as a flood where it was not.
+ * The DevTools protocol over the two pipes of a browser: JSON messages, each terminated by a zero byte. Pages control
+ * how much arrives, so messages of any length are read but not all are kept: an oversized reply becomes an error of
+ * its request, an oversized event counts as a flood.
  */
 export class CdpPipe implements ConnectOverCDPTransport {
   onmessage?: (message: object) => void;
@@ -39,7 +39,7 @@ export class CdpPipe implements ConnectOverCDPTransport {
   constructor(
     private readonly output: Writable,
     input: Readable,
-    /** Ends the browser. */
+    /** Stops the browser. */
     private readonly end: () => void,
   ) {
     input.on('data', (chunk: Buffer) => this.read(chunk));
@@ -56,7 +56,7 @@ export class CdpPipe implements ConnectOverCDPTransport {
     return this.onEnd;
   }
 
-  /** Called for a browser that has ended before, too. */
+  /** Also called if the browser has already exited. */
   set onclose(onEnd: ((reason?: string) => void) | undefined) {
     this.onEnd = onEnd;
     if (this.closed) setImmediate(() => this.onEnd?.());
@@ -77,7 +77,7 @@ export class CdpPipe implements ConnectOverCDPTransport {
     if (this.closed) return;
     this.closed = true;
     this.parts = [];
-    // After the messages that have been read.
+    // After the messages that have already been read.
     setImmediate(() => this.onEnd?.());
   }
 
@@ -94,7 +94,7 @@ export class CdpPipe implements ConnectOverCDPTransport {
   private append(part: Buffer): void {
     this.size += part.length;
     this.parts.push(part);
-    // Of what is too large, the first and the newest parts stay: they say whose message it is.
+    // Keep the first and the newest parts of an oversized message: they identify its request and session.
     if (this.size > this.limit() && this.parts.length > 4) this.parts.splice(2, this.parts.length - 4);
   }
 
@@ -110,7 +110,7 @@ export class CdpPipe implements ConnectOverCDPTransport {
     else if (id !== null || this.isHeard(message)) this.deliver(message.toString());
   }
 
-  /** Of what a page says on its console, only that it does so counts. */
+  /** Console messages are only counted, not delivered. */
   private isHeard(event: Buffer): boolean {
     const isHeard = !UNHEARD.some((method) => event.subarray(0, method.length).equals(method));
     return this.traffic.admits(sessionOf(event), event.length, isHeard) && isHeard;
@@ -122,7 +122,7 @@ export class CdpPipe implements ConnectOverCDPTransport {
     return id !== null && this.screenshots.has(id) ? MAX_SCREENSHOT_BYTES : MAX_BYTES;
   }
 
-  /** Playwright counts on promises being settled between two messages. */
+  /** Playwright expects promises to settle between two messages. */
   private deliver(text: string): void {
     setImmediate(() => {
       const message = messageIn(text);
@@ -147,7 +147,7 @@ export class CdpPipe implements ConnectOverCDPTransport {
   }
 }
 
-/** Null where it is none: what says such things is no browser any more. */
+/** Null for invalid JSON: the process on the other end is no longer a working browser. */
 function messageIn(text: string): Message | null {
   try {
     return JSON.parse(text) as Message;
@@ -156,13 +156,13 @@ function messageIn(text: string): Message | null {
   }
 }
 
-/** Replies begin with their id. */
+/** Replies start with their id. */
 function idOf(message: Buffer): number | null {
   const found = /^\{"id":(-?\d+)/.exec(message.toString('latin1', 0, EDGE_BYTES));
   return found === null ? null : Number(found[1]);
 }
 
-/** Messages end with their session; text of a page in front of it cannot look like it, as its quotes are escaped. */
+/** Messages end with their session id; page text before it cannot imitate it, since its quotes are escaped. */
 function sessionOf(message: Buffer): string | null {
   const end = message.toString('latin1', Math.max(0, message.length - EDGE_BYTES));
   return /"sessionId":"([^"\\]+)"\}$/.exec(end)?.[1] ?? null;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { CHECK_RESULTS, checkHolds, verify, type Check, type PageCheck } from '@ui-rl/plugin-kit';
 import { codeOf, Lab, VIEWPORT, value, WebServer } from '../test/support';
 
-/** A page as anybody's: it knows nothing of this project. */
+/** A third-party page without `window.uirl`. */
 const SHOP = `
 <title>Shop</title>
 <style>body { margin: 0; font: 13px sans-serif } button { position: fixed; left: 0; top: 0; width: 160px; height: 60px }</style>
@@ -29,7 +29,7 @@ const SHOP = `
   };
 </script>`;
 
-/** One that lies about what it shows. */
+/** A page whose accessors return false values. */
 const LIAR = `
 <p id="no" style="display: none">nothing</p>
 <script>
@@ -47,7 +47,7 @@ describe('checks of a page', () => {
   beforeAll(async () => {
     lab.page('shop', SHOP);
     lab.page('liar', LIAR);
-    // Of the many checks of a purchase, beside other work of the machine.
+    // The purchase runs many checks, and the machine may be busy.
     lab.closeDeadlineMs = 20_000;
     lab.storageStates = join(lab.folder, 'states');
     mkdirSync(lab.storageStates);
@@ -66,7 +66,7 @@ describe('checks of a page', () => {
   const MANY = { kind: 'element', selector: '#many li', property: 'attribute', attribute: 'title' } as const;
   const BEYOND: PageCheck = { ...MANY, value: '59' };
   const CASES: [PageCheck, boolean, boolean][] = [
-    // The check, whether it holds before the purchase, and after it.
+    // The check, whether it holds before the purchase, and whether it holds after it.
     [{ kind: 'url', value: 'http://shop.uirl/' }, true, false],
     [{ kind: 'url', operator: 'matches', value: 'http://*.uirl/done?*' }, false, true],
     [{ kind: 'text', value: 'Thank you' }, false, true],
@@ -100,7 +100,7 @@ describe('checks of a page', () => {
       false,
     ],
     [{ kind: 'element', selector: '.row', property: 'count', operator: 'at_least', value: 2 }, true, true],
-    // Of what is yes or no, and of a number, `exists` asks the same as `equals`.
+    // For booleans and numbers, `exists` is equivalent to `equals`.
     ...(['exists', 'visible', 'count'] as const).flatMap((property): typeof CASES => {
       const none = { kind: 'element', selector: '#nowhere', property, operator: 'exists' } as const;
       return [
@@ -110,7 +110,7 @@ describe('checks of a page', () => {
       ];
     }),
     [{ ...MANY, value: '20' }, true, true],
-    // Beyond what is looked at nothing is known, so nothing holds.
+    // Elements beyond the limit are unknown, so neither check holds.
     [BEYOND, false, false],
     [{ ...MANY, operator: 'not_equals', value: '59' }, false, false],
     [{ kind: 'element', selector: 'text=Help' }, true, true],
@@ -136,7 +136,7 @@ describe('checks of a page', () => {
     const player = await lab.open({ page: 'shop' }, { checks: CASES.map(([check]) => check) });
     if (buys) {
       await player.act({ action: 'click', x: 80, y: 30 });
-      // What it asked of its server is answered within the turn or the next.
+      // The page's request is answered in this turn or the next.
       await player.act({ action: 'wait', seconds: 0.2 });
     }
     return player.close();
@@ -152,7 +152,7 @@ describe('checks of a page', () => {
         found: '60 elements, of which only the first 50 were looked at: it is not known',
       });
       expect(found).toEqual(CASES.map(([check, before, after]) => [check, buys ? after : before]));
-      // What the verifier of a run makes of it.
+      // The run's verifier must reach the same result.
       for (const [place, [check]] of CASES.entries()) {
         const alone = { [CHECK_RESULTS]: { 0: results[place] } };
         expect(verify([check], alone)).toBe(results[place].holds);

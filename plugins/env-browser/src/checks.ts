@@ -21,7 +21,7 @@ const UNREADABLE = Symbol('it cannot be read');
 
 type Results = Record<number, CheckResult>;
 
-/** What a page says of the checks of its task, by their places among them. */
+/** Evaluates the task's checks on the page, by their index. */
 export async function checkResults(tab: BrowserTab, deadline: Deadline): Promise<Results> {
   const results: Results = {};
   for (const [place, check] of pageChecks(tab.spec.checks)) {
@@ -30,7 +30,10 @@ export async function checkResults(tab: BrowserTab, deadline: Deadline): Promise
   return results;
 }
 
-/** Asks the page for every selector once, so that one that nobody can read is told before the episode. @throws BrowserError `bad_task` */
+/**
+ * Resolves every selector once, so that an invalid selector fails before the episode starts. @throws BrowserError
+ * `bad_task`
+ */
 export async function refuseBadSelectors(tab: BrowserTab): Promise<void> {
   for (const [place, check] of pageChecks(tab.spec.checks)) {
     if (check.kind !== 'element') continue;
@@ -53,7 +56,7 @@ async function evaluate(
   switch (check.kind) {
     case 'url': {
       const url = tab.page.url();
-      // What follows the path may hold tokens.
+      // Query and fragment may contain tokens.
       const found = url.replace(/[?#].*$/, '');
       return result(compareAddress(check.operator ?? 'equals', url, check.value), found);
     }
@@ -77,7 +80,7 @@ async function textResult(
   const { text, isWhole } = await shownText(tab);
   const holds = compare(operator, text, plainText(value));
   const found = `${text.length} characters`;
-  // What contains it with some of its frames does so with all of them.
+  // If some frames already satisfy `contains`, all frames do.
   if (isWhole || (operator === 'contains' && holds)) return result(holds, found);
   return result(false, `${found}, and a frame that could not be read: it is not known`);
 }
@@ -91,13 +94,13 @@ async function expressionResult(
   const asked = tab.evaluate<unknown>(`(async () => (${expression}\n))()`);
   asked.catch(() => undefined);
   try {
-    // Other checks have time, too.
+    // Leave time for the other checks.
     const patience = sleep(Math.max(0, (deadlineAt - Date.now()) / 2), LATE, { signal: late.signal });
     const found = await Promise.race([asked, patience]);
     if (found === LATE) return result(false, 'it does not answer in time');
     return result(compare(operator, found, value), typeof found);
   } catch (error) {
-    // Of the page, not of the browser: another page than the one meant is shown, or what it asks for is not there.
+    // A failure of the page, not of the browser: another page is shown, or the requested object is missing.
     if (!tab.failure.happened && !tab.page.isClosed()) return result(false, 'it throws');
     throw error;
   } finally {
@@ -105,12 +108,12 @@ async function expressionResult(
   }
 }
 
-/** A secret may be stored: whether it is as wanted is all that is told. */
+/** Stored values may be secret, so the result only says whether the value matches. */
 async function storageResult(check: StorageCheck, tab: BrowserTab): Promise<CheckResult> {
   const { path, value, operator = value === undefined ? 'exists' : 'equals' } = check;
   const text = await stored(check, tab);
   if (text === UNREADABLE) return result(false, 'nothing can be stored where the page is');
-  // What is compared with no text is JSON, as a number or a list is stored.
+  // Unless compared with text, the value is parsed as JSON, since numbers and lists are stored that way.
   const isJson = path !== undefined || (operator !== 'exists' && typeof value !== 'string');
   const whole = text === undefined || !isJson ? text : parsed(text);
   if (whole === UNREADABLE) return result(false, 'a value that is not JSON');

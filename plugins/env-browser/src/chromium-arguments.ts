@@ -1,7 +1,7 @@
-/** Nothing listens there: where a connection has no other way, it ends. */
+/** An unused port: connections without another proxy fail here. */
 export const NOWHERE = 'socks5://127.0.0.1:1';
 
-/** Features of a desktop browser that disturb automation, or ask servers of their own. */
+/** Features of a desktop browser that disturb automation or send requests. */
 const FEATURES_OFF = [
   'AimEnabled',
   'AvoidCorsURLLoaderRestartOnRedirect',
@@ -19,14 +19,15 @@ const FEATURES_OFF = [
 ];
 
 /**
- * What makes the next page of one person quicker and costs where many contexts take turns: a renderer kept ready is of one
- * context, so that every page of another one ends it and starts the next; and a frame made anew for each document of an origin.
+ * Optimizations for one user that cost time when many contexts take turns: a spare renderer belongs to one context,
+ * so every page of another context discards it and starts a new one; RenderDocument creates a new frame for each
+ * same-origin document.
  */
 const PREPARATIONS_OFF = ['RenderDocument', 'SpareRendererForSitePerProcess'];
 
 const FEATURES_ON = ['CDPScreenshotNewSurface', 'SkipListAccountsWithoutGaiaCookies'];
 
-/** As Playwright starts Chromium, except that what protects a browser from its pages stays on. */
+/** Playwright's Chromium flags, except those that disable the browser's protection against pages. */
 const AUTOMATION = [
   '--headless',
   '--no-startup-window',
@@ -43,7 +44,8 @@ const AUTOMATION = [
   '--disable-field-trial-config',
   '--disable-hang-monitor',
   '--disable-infobars',
-  // What is drawn again in part can differ by a bit from what is drawn at once: the same seed has the same first frame after any history.
+  // A partial redraw can differ by a bit from a full one; the same seed must give the same first frame after any
+  // history.
   '--disable-partial-raster',
   '--disable-popup-blocking',
   '--disable-prompt-on-repost',
@@ -67,7 +69,7 @@ const AUTOMATION = [
   `--enable-features=${FEATURES_ON.join(',')}`,
 ];
 
-/** Each context says which way its connections go; the browser itself has none, and resolves no names. */
+/** Each context sets its own proxy; the browser itself has none and resolves no host names. */
 const CLOSED_NETWORK = [
   '--disable-background-networking',
   '--disable-component-update',
@@ -81,17 +83,17 @@ const CLOSED_NETWORK = [
 
 export interface ChromiumArguments {
   sandbox: boolean;
-  /** Folder of the profile, which the browser makes. */
+  /** Profile folder, created by the browser. */
   profile: string;
-  /** Of the JavaScript heap of each page, in MiB. */
+  /** Maximum JavaScript heap of each page, in MiB. */
   heapMb: number;
-  /** Origins without TLS that count as secure, so that their pages may use what only secure pages may. */
+  /** Origins without TLS that are treated as secure, so that their pages may use APIs limited to secure contexts. */
   trustedOrigins: readonly string[];
-  /** Whether `/dev/shm` has room; else shared memory lies in files of the temporary folder. */
+  /** Whether `/dev/shm` is large enough; otherwise shared memory uses files in the temporary folder. */
   sharedMemory: boolean;
 }
 
-/** The command line of a browser that is driven over its pipes. */
+/** The command line of a browser that is controlled over pipes. */
 export function chromiumArguments(options: ChromiumArguments): string[] {
   return [
     ...AUTOMATION,

@@ -10,44 +10,44 @@ import { chromiumArguments } from './chromium-arguments';
 export interface ChromiumCommand {
   executablePath: string;
   sandbox: boolean;
-  /** User and group the browser runs as; null: those of this process. */
+  /** User and group id of the browser; null for those of this process. */
   user: number | null;
-  /** Beyond it, no process of the browser gets more memory. */
+  /** Maximum data segment of each browser process, in bytes. */
   processBytes: number;
-  /** Of the JavaScript heap of each page. */
+  /** Maximum JavaScript heap of each page, in bytes. */
   heapBytes: number;
-  /** Origins without TLS that count as secure. */
+  /** Origins without TLS that are treated as secure. */
   trustedOrigins: readonly string[];
 }
 
-/** Where the programs are that a browser may call, whatever this process has been told. */
+/** Search path of the browser, independent of this process's environment. */
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin';
-/** Below that, shared memory of some pages does not fit into `/dev/shm`: containers have 64 MiB. */
+/** Minimum size of `/dev/shm` in bytes; containers have 64 MiB by default, which is too small for some pages. */
 const ENOUGH_SHARED_MEMORY = 2 ** 30;
 const KEPT_OUTPUT = 4_000;
-/** How long processes that were killed may take to end, on a busy machine. */
+/** How long killed processes may take to exit on a busy machine. */
 const DYING_MS = 3_000;
 const POLL_MS = 10;
-/** After which a folder that was removed is looked for again. */
+/** Interval of checking whether a removed folder has reappeared. */
 const SETTLES_MS = 50;
 
 const running = new Set<ChromiumProcess>();
 process.on('exit', () => running.forEach((browser) => browser.endNow()));
 
 /**
- * A browser process with an environment, a home and a temporary folder of its own: it inherits nothing of the service's
- * environment, and leaves nothing behind.
+ * A browser process with its own environment, home and temporary folder. It inherits nothing from the service's
+ * environment and cleans up after itself.
  */
 export class ChromiumProcess {
   readonly pipe: CdpPipe;
-  /** When it is gone. */
+  /** Resolves when all processes are gone. */
   readonly exited: Promise<void>;
-  /** The end of what it said. */
+  /** The last part of its output. */
   output = '';
 
   private constructor(
     private readonly child: ChildProcess,
-    /** Its folder for everything it writes. */
+    /** Folder for all files that the browser writes. */
     readonly home: string,
   ) {
     running.add(this);
@@ -65,7 +65,7 @@ export class ChromiumProcess {
     });
   }
 
-  /** Throws what the system refuses it with, such as another user. */
+  /** Throws the system's error, for example if the user cannot be changed. */
   static start(command: ChromiumCommand): ChromiumProcess {
     const home = makeHome(command.user);
     try {
@@ -77,32 +77,34 @@ export class ChromiumProcess {
     }
   }
 
-  /** Of the main process; undefined where it did not start. */
+  /** Process id of the main process; undefined if it did not start. */
   get pid(): number | undefined {
     return this.child.pid;
   }
 
-  /** Ends it with all its processes. */
+  /** Kills it with all its child processes. */
   kill(): void {
     if (this.pid === undefined) return;
     try {
       process.kill(-this.pid, 'SIGKILL');
     } catch {
-      // It was faster.
+      // The process has already exited.
     }
   }
 
-  /** The same, where this process ends at once. */
+  /** Synchronous `kill`, for use when this process exits immediately. */
   endNow(): void {
     this.kill();
     this.removeHome();
   }
 
-  /** Its processes outlive the first of them by a moment, in which they write, and make folders again that are gone. */
+  /**
+   * Child processes outlive the main process briefly, during which they may write files and recreate removed folders.
+   */
   private async gone(): Promise<void> {
     this.kill();
     for (let waited = 0; this.isAnyLeft() && waited < DYING_MS; waited += POLL_MS) await sleep(POLL_MS);
-    // Some are in no group of ours.
+    // Some processes are outside our process group.
     for (let waited = 0; existsSync(this.home) && waited < DYING_MS; waited += SETTLES_MS) {
       this.removeHome();
       await sleep(SETTLES_MS);
@@ -110,7 +112,7 @@ export class ChromiumProcess {
     running.delete(this);
   }
 
-  /** Whether a process of its group is still there. */
+  /** Whether a process of its group still runs. */
   private isAnyLeft(): boolean {
     try {
       return this.pid !== undefined && process.kill(-this.pid, 0);
@@ -123,7 +125,7 @@ export class ChromiumProcess {
     try {
       rmSync(this.home, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 });
     } catch {
-      // What stays, lies in the folder of temporary files.
+      // Remaining files stay in the temporary folder.
     }
   }
 }
@@ -158,13 +160,13 @@ function hasSharedMemory(): boolean {
   }
 }
 
-/** A folder for profile and temporary files, where the user of the browser gets to it. */
+/** Creates a folder for profile and temporary files that the browser's user can access. */
 function makeHome(user: number | null): string {
   const folder = user === null || isOpenToOthers(tmpdir()) ? tmpdir() : '/tmp';
   return mkdtempSync(join(folder, 'uirl-browser-'));
 }
 
-/** Whether another user gets to what lies below. */
+/** Whether other users can reach the contents of a folder. */
 function isOpenToOthers(folder: string): boolean {
   const isOpen = (statSync(folder).mode & 0o001) !== 0;
   return isOpen && (dirname(folder) === folder || isOpenToOthers(dirname(folder)));

@@ -2,16 +2,16 @@ import { DEADLINES, RETRIES, retry } from '@ui-rl/plugin-kit';
 import type { BrowserTab } from './browser-tab';
 import { EMPTY_DOCUMENT } from './network';
 
-/** What stays in a window, whatever document it shows. */
+/** Clears state that a window keeps across documents. */
 const FORGET = `(sessionStorage.clear(), localStorage.clear(), (window.name = ''))`;
 
-/** What the process of a kept page may hold when the page is gone; a page has a few MB. */
+/** Maximum heap of a reused page's process after cleaning; a page needs a few MB. */
 const MOST_HEAP_BYTES = 64 * 2 ** 20;
 
 /**
- * Leaves the page of an episode and forgets what it left behind: its document with timers, workers and globals, storage of
- * every kind, cookies, caches, history, the name of the window. False where something of it may still be there: then the
- * page has to be closed. Never throws.
+ * Unloads the page of an episode and clears everything it left: the document with timers, workers and globals,
+ * storage of every kind, cookies, caches, history, and the window name. Returns false if something may remain; the
+ * page must then be closed. Never throws.
  */
 export async function clean(tab: BrowserTab): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
@@ -38,7 +38,7 @@ async function forget(tab: BrowserTab): Promise<boolean> {
     cdp.send('Page.resetNavigationHistory'),
   ]);
   if (!(await isLight(tab))) return false;
-  // Workers of the page that was left end a moment after it.
+  // Workers of the unloaded page end a moment after it.
   tab.isEmpty = await retry(RETRIES.browserLeft, () => isAlone(tab), {
     isTransient: () => false,
     isTransientResult: (alone) => !alone,
@@ -51,10 +51,10 @@ async function isLight({ cdp }: BrowserTab): Promise<boolean> {
   return usedSize + embedderHeapUsedSize + backingStorageSize < MOST_HEAP_BYTES;
 }
 
-/** Whether nothing else runs in the page's context: neither a worker that outlives its page nor a window. */
+/** Whether nothing else runs in the page's context, such as a worker that outlives its page, or a window. */
 async function isAlone({ cdp, contextId }: BrowserTab): Promise<boolean> {
   const { targetInfos } = await cdp.send('Target.getTargets', { filter: [{}] });
-  // What the protocol calls a tab is around each page, not beside it.
+  // The protocol's `tab` target is the container of a page, not another page.
   const running = targetInfos.filter(
     ({ browserContextId, type }) => browserContextId === contextId && type !== 'tab',
   );

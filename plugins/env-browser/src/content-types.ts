@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 
 const UTF8 = '; charset=utf-8';
 
-/** Source: iana.org/assignments/media-types, and what Chromium shows, plays or runs by it. */
+/** Media types that Chromium displays, plays or executes. Source: iana.org/assignments/media-types. */
 const TYPES: Readonly<Record<string, string>> = {
   '.aac': 'audio/aac',
   '.apng': 'image/apng',
@@ -66,7 +66,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.zip': 'application/zip',
 };
 
-/** The media type of a file by its ending, in capitals or not; `application/octet-stream` where that is unknown. */
+/** The media type for a file extension, ignoring case; `application/octet-stream` if unknown. */
 export function contentTypeOf(path: string): string {
   const ending = extname(path).toLowerCase();
   return Object.hasOwn(TYPES, ending) ? TYPES[ending] : 'application/octet-stream';

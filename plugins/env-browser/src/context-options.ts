@@ -2,17 +2,18 @@ import type { BrowserContextOptions } from 'playwright';
 import type { PageRules, PageSpec } from './page-spec';
 import { readStorageState } from './storage-state';
 
-/** What a login has stored, in the folder of the service. */
+/** Login state from the service's storage-state folder. */
 export function storedOf({ storageState }: PageSpec, { storageStates }: PageRules): BrowserContextOptions {
   return storageState === null ? {} : { storageState: readStorageState(storageStates, storageState) };
 }
 
-/** What makes all machines show a page alike. */
+/** Options that make pages look the same on all machines. */
 export function lookOf({ viewport, input, device }: PageSpec): BrowserContextOptions {
   return {
     viewport,
     deviceScaleFactor: device?.deviceScaleFactor ?? 1,
-    // Not as a phone lays pages out (`isMobile`): one that is shown smaller than it is laid out has coordinates that are not its pixels.
+    // `isMobile` stays off: a page that is laid out wider than it is displayed would have coordinates that differ
+    // from screenshot pixels.
     ...(device === null ? {} : { userAgent: device.userAgent }),
     ...(device?.screen === undefined ? {} : { screen: device.screen }),
     hasTouch: input === 'touch',

@@ -2,7 +2,7 @@ import { devices } from 'playwright';
 import { Lab, type Player } from '../test/support';
 import { readPageSpec } from './page-spec';
 
-/** Says what it is shown on, and where it was hit. @param meta whether it is made for phones */
+/** A page that reports its screen and where it was hit. @param meta whether it has a viewport meta tag for phones */
 const page = (
   meta: boolean,
 ) => `${meta ? '<meta name="viewport" content="width=device-width, initial-scale=1">' : ''}
@@ -20,7 +20,7 @@ const page = (
   }) };
 </script>`;
 
-/** The middle of what is red in a screenshot. */
+/** The center of the red area in a screenshot. */
 async function redIn({ png }: Player['first']): Promise<[number, number]> {
   const { default: sharp } = await import('sharp');
   const { data, info } = await sharp(png).removeAlpha().raw().toBuffer({ resolveWithObject: true });
@@ -34,7 +34,7 @@ async function redIn({ png }: Player['first']): Promise<[number, number]> {
   return [middle(xs.toSorted((a, b) => a - b)), middle(ys)];
 }
 
-/** Pixels at the corners of what is red, and some far beside it: a finger is wider than a pixel. */
+/** Pixels at the corners of the red area, and some far outside: a finger is wider than a pixel. */
 async function cornersOf(
   first: Player['first'],
 ): Promise<{ within: [number, number][]; outside: [number, number][] }> {

@@ -5,14 +5,14 @@ interface Viewport {
   height: number;
 }
 
-/** A device that pages are shown as, as Playwright describes it. */
+/** A device to emulate, in Playwright's format. */
 export interface Device {
   userAgent: string;
-  /** CSS pixels. */
+  /** Viewport in CSS pixels. */
   viewport: Viewport;
-  /** Of the whole device, where that is larger than what a page gets of it. */
+  /** Screen of the whole device, if larger than the viewport. */
   screen?: Viewport;
-  /** Its own pixels per CSS pixel. */
+  /** Device pixels per CSS pixel. */
   deviceScaleFactor: number;
   hasTouch: boolean;
 }
@@ -20,7 +20,7 @@ export interface Device {
 /** Name → device. */
 export type Devices = Readonly<Record<string, Device>>;
 
-/** What is wrong with the name of a device; undefined where it is known. */
+/** Describes an invalid device name; undefined if the name is valid. */
 export function deviceProblem(name: unknown, devices: Devices): string | undefined {
   if (typeof name === 'string' && Object.hasOwn(devices, name)) return undefined;
   const known = Object.keys(devices);

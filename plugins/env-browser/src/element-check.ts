@@ -5,24 +5,24 @@ import type { BrowserTab } from './browser-tab';
 import { result } from './check-result';
 import { BrowserError } from './errors';
 
-/** Elements that one selector is followed to, at some milliseconds each, and how many of them are asked at once. */
+/** Maximum elements checked per selector, at some milliseconds each, and the number checked concurrently. */
 const MAX_ELEMENTS = 50;
 const AT_ONCE = 10;
-/** For one question about an element that was just there, in milliseconds. */
+/** Time limit for a query of an element that has just been found, in milliseconds. */
 const ELEMENT_MS = 1_000;
 
 const NEGATIVE: readonly string[] = ['not_equals', 'not_contains'];
 
 type Property = NonNullable<ElementCheck['property']>;
 
-/** What is asked of each element that a selector finds. */
+/** The property read from each element that a selector matches. */
 interface Question {
   all: Locator;
   count: number;
   read: (element: Locator) => Promise<unknown>;
 }
 
-/** What a page says of its elements. */
+/** Evaluates an element check on the page. */
 export async function elementResult(
   check: ElementCheck,
   place: number,
@@ -40,7 +40,7 @@ export async function elementResult(
   const read = (element: Locator) => READERS[property](element, check.attribute ?? '', isNegative);
   const question = { all: tab.page.locator(check.selector), count, read };
   if (isYesOrNo(property)) {
-    // What is no answer does not exist: both ask the same.
+    // A property without a value counts as false, so both operators agree.
     return yesOrNo(property, question, (is) =>
       compare(operator === 'exists' ? 'equals' : operator, is, value),
     );
@@ -48,7 +48,7 @@ export async function elementResult(
   const wanted = property === 'text' && typeof value === 'string' ? plainText(value) : value;
   const fits = (each: unknown) => compare(operator, each, wanted);
   if (count === 0) return result(fits(undefined), found);
-  // None may be as it is not to be; of the others one that fits is enough.
+  // A negated check requires every element to differ; otherwise one match is enough.
   const isFound = await someElement(question, (each) => fits(each) !== isNegative);
   return isFound || count <= MAX_ELEMENTS ? result(isFound !== isNegative, found) : unknown(count);
 }
@@ -62,7 +62,7 @@ async function yesOrNo(
   const isSo = await someElement(question, (each) => each === true);
   if (!isSo && count > MAX_ELEMENTS) return unknown(count);
   if (isSo || property !== 'checked') return result(fits(isSo), inWords(count));
-  // What is not there, or cannot be checked, is not unchecked either.
+  // A missing element, or one that cannot be checked, is not `unchecked` either.
   const isOther = count === 0 || (await someElement(question, (each) => each === undefined));
   return isOther
     ? result(false, `${inWords(count)}, not all of which can be checked`)
@@ -80,7 +80,7 @@ function unknown(count: number): CheckResult {
   );
 }
 
-/** Whether a question is true of one of the first elements; asked of no more than it takes. */
+/** Whether a predicate holds for any of the first elements; stops at the first match. */
 async function someElement(
   { all, count, read }: Question,
   isSo: (found: unknown) => boolean,
@@ -111,14 +111,17 @@ const READERS: Readonly<Record<Exclude<Property, 'count'>, Reader>> = {
     (await orUndefined(element.getAttribute(name, { timeout: ELEMENT_MS }))) ?? undefined,
 };
 
-/** The text of one that is not drawn is nothing that anybody can read, and of what is not read of one nothing can be said not to be there. */
+/** Undefined for text that is not rendered, and for a negated check if part of the text cannot be read. */
 async function textOf(element: Locator, isNegative: boolean): Promise<string | undefined> {
   if (!(await element.isVisible())) return undefined;
   const text = await orUndefined(element.innerText({ timeout: ELEMENT_MS }));
   return text === undefined || (isNegative && (await holdsMore(element))) ? undefined : plainText(text);
 }
 
-/** Whether there are frames or shadow roots within: `innerText` has nothing of them. XPath does not see into shadow roots, CSS does. */
+/**
+ * Whether it contains frames or shadow roots, whose text `innerText` omits. CSS matches inside shadow roots, XPath
+ * does not.
+ */
 async function holdsMore(element: Locator): Promise<boolean> {
   const frames = 'iframe, frame';
   const [isFrame, within, all, outside] = await Promise.all([
@@ -130,12 +133,14 @@ async function holdsMore(element: Locator): Promise<boolean> {
   return isFrame + within > 0 || all > outside;
 }
 
-/** An element without a value has none, and one that has gone meanwhile neither. A page that is gone ends the session anyway. */
+/** Undefined if the element has no value or was removed meanwhile. A closed page ends the session separately. */
 function orUndefined<T>(reading: Promise<T>): Promise<T | undefined> {
   return reading.catch(() => undefined);
 }
 
-/** How many elements the selector of a check finds. @throws BrowserError `bad_task` where nobody can read it */
+/**
+ * The number of elements that a check's selector matches. @throws BrowserError `bad_task` if the selector is invalid
+ */
 export async function countOf({ selector }: ElementCheck, place: number, tab: BrowserTab): Promise<number> {
   try {
     return await tab.afterNavigation(() => tab.page.locator(selector).count());

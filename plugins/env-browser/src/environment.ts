@@ -32,31 +32,31 @@ import { readState } from './state';
 import { STORAGE_STATES } from './storage-state';
 import { BrowserTab } from './browser-tab';
 
-/** Processor time of opening a page, in shares: a fresh one needs a context and a process first. */
+/** CPU cost of opening a page; a new tab first needs a context and a process. */
 const COSTS = { kept: 1, fresh: 2 };
 
-/** How long files that a page asks for at its reset are waited for. */
+/** Maximum wait for images that a page requests during its reset. */
 const IMAGES_MS = 1_000;
 
-/** What is shown as an episode begins. */
+/** The first frame of an episode. */
 interface FirstFrameOf {
   first: FirstFrame;
   popups: Popups;
 }
 
-/** `tried`: what a reset in place has shown, to be compared with what the page shows when loaded. */
+/** `tried`: the first frame after a reset in place, for comparison with the frame after loading. */
 type Reset = ({ isUsable: true } & FirstFrameOf) | { isUsable: false; tried: FirstFrame | undefined };
 
 /** A tab between two episodes. */
 interface Idle {
   tab: BrowserTab;
-  /** Whether it could be cleaned of the last one. */
+  /** Whether cleaning up the last episode succeeded. */
   ready: Promise<boolean>;
 }
 
 /**
- * Pages in headless browsers. The tab of a plugin page is kept for the next episode: as it is where the page can reset itself,
- * else cleaned, so that any page of the same origin can be loaded in it.
+ * Pages in headless browsers. The tab of a plugin page is kept for the next episode: unchanged if the page can be
+ * reset in place, otherwise cleaned, so that any page of the same origin can be loaded in it.
  */
 export class BrowserEnvironment implements Environment {
   private readonly idle: Idle[] = [];
@@ -83,9 +83,9 @@ export class BrowserEnvironment implements Environment {
     };
   }
 
-  /** Starts the first browser. Throws `BrowserError` where there is none. */
+  /** Launches the first browser. Throws `BrowserError` if none can be launched. */
   static async create(options: BrowserOptions, context: EnvironmentContext): Promise<BrowserEnvironment> {
-    // Loaded here: processes that only list plugins need no Playwright.
+    // Imported here so that processes that only list plugins do not load Playwright.
     const { chromium, devices } = await import('playwright');
     refuseBadDevice(options.emulated_device, devices);
     Recorder.refuseWithoutFolder(options, context.variables?.[RECORDINGS]);
@@ -129,7 +129,7 @@ export class BrowserEnvironment implements Environment {
     await this.pool.close();
   }
 
-  /** A page of the web may be made to attack the browser, which without a sandbox is this machine. */
+  /** A web page may attack the browser; without a sandbox that means this machine. */
   private refuseUnconfined({ networkOrigins: [web] }: PageSpec): void {
     if (web === undefined || this.launcher.isSandboxed || this.options.sandbox === 'off') return;
     throw new BrowserError(
@@ -170,7 +170,7 @@ export class BrowserEnvironment implements Environment {
     return isShown(tab, spec) && this.frames.mayReset(spec);
   }
 
-  /** Resets the page that a tab shows. Where that is of no use, the page has to be loaded. */
+  /** Resets the page in a tab. If the result is unusable, the page must be loaded. */
   private async reset(tab: BrowserTab, spec: PageSpec, seed: number, deadline: Deadline): Promise<Reset> {
     if (this.options.reset === 'own') {
       return { isUsable: true, ...(await this.firstFrame(tab, spec, seed, deadline, false)) };
@@ -226,13 +226,13 @@ export class BrowserEnvironment implements Environment {
       await refuseBadSelectors(tab);
       const left = await tab.leftovers();
       await tab.beginHistory();
-      // Asked for while the screenshot is made, the state costs no time of its own.
+      // Reading the state concurrently with the screenshot costs no extra time.
       const [screenshot, state] = await Promise.all([observe(tab, popups, this.options), readState(tab)]);
       return { first: { screenshot, state }, popups, left };
     });
   }
 
-  /** Begins an episode with what its tab shows. */
+  /** Begins an episode on the page that its tab shows. */
   private async begin(
     tab: BrowserTab,
     { first: { screenshot, state }, popups }: FirstFrameOf,
@@ -250,7 +250,7 @@ export class BrowserEnvironment implements Environment {
     }
   }
 
-  /** Compares the first frame of a reset in place with that of the page as it is when loaded. */
+  /** Compares the first frame after a reset in place with the one after loading. */
   private compare(spec: PageSpec, seed: number, tried: FirstFrame): void {
     if (this.frames.isSame(spec, seed, tried) !== false || !this.frames.mayReset(spec)) return;
     this.frames.differs(spec);
@@ -260,7 +260,7 @@ export class BrowserEnvironment implements Environment {
     );
   }
 
-  /** A tab of the same page and look that is ready for another episode; one that shows it already where there is one. */
+  /** An idle tab for the same page and appearance; prefers one that already shows the page. */
   private async takeIdle(spec: PageSpec): Promise<BrowserTab | null> {
     const key = keyOf(spec);
     for (;;) {
@@ -278,7 +278,7 @@ export class BrowserEnvironment implements Environment {
     }
   }
 
-  /** A tab that shows a page is cleaned no earlier than here; null where that fails. */
+  /** Cleans a tab that still shows a page; null if that fails. */
   private async emptied(kept: BrowserTab | null): Promise<BrowserTab | null> {
     if (kept === null || kept.isEmpty || (await clean(kept))) return kept;
     await kept.destroy();
@@ -295,7 +295,7 @@ export class BrowserEnvironment implements Environment {
     return tab;
   }
 
-  /** Closes a tab that failed while nobody played on it. */
+  /** Closes a tab that failed between episodes. */
   private async discard(tab: BrowserTab): Promise<void> {
     const index = this.idle.findIndex((idle) => idle.tab === tab);
     if (index < 0) return;
@@ -303,10 +303,10 @@ export class BrowserEnvironment implements Environment {
     await tab.destroy();
   }
 
-  /** What the last episode has left is cleaned away at once, so that none of it runs on until somebody needs the tab. */
+  /** Cleans up at once, so that nothing of the last episode keeps running until the tab is used again. */
   private async takeBack(tab: BrowserTab, healthy: boolean): Promise<void> {
     this.playing--;
-    // What floods the browser would go on while it is cleaned, at the cost of all others.
+    // A page that floods the browser would continue during cleaning and slow down all others.
     const keep = healthy && tab.isCalm;
     tab.isPlayed = false;
     if (keep && tab.resettable) this.idle.push({ tab, ready: Promise.resolve(true) });
@@ -320,19 +320,19 @@ function refuseBadDevice(device: string | undefined, devices: Devices): void {
   if (problem !== undefined) throw new PluginError('option', `environment.emulated_device ${problem}`);
 }
 
-/** A first frame has the images that a reset asks for. */
+/** Waits for the images requested by a reset, which are part of the first frame. */
 async function loadImages(tab: BrowserTab): Promise<void> {
   if (!tab.isAnswering) return;
   await tab.answered(IMAGES_MS);
   await settle(tab, true);
 }
 
-/** Whether a tab shows the page already, so that a reset is all it needs. */
+/** Whether a tab already shows the page, so that a reset suffices. */
 function isShown(tab: BrowserTab, { url }: PageSpec): boolean {
   return tab.resettable && tab.spec.url === url;
 }
 
-/** What a context and its tab are made for; any page of the same origins can be shown in them. */
+/** The settings that a context and its tab depend on; any page of the same origins can be shown in them. */
 function keyOf({ viewport, scale, device, origins, script, input, storageState }: PageSpec): string {
   const look = [viewport.width, viewport.height, scale, input];
   return JSON.stringify([...look, [...origins].toSorted(), script, storageState, device]);

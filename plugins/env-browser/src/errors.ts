@@ -1,32 +1,32 @@
 export type BrowserErrorCode =
-  /** The task's options are wrong; playing it again does not help. */
+  /** The task's options are invalid; a retry does not help. */
   | 'bad_task'
-  /** There is no Chromium, or it does not start. */
+  /** Chromium is missing or does not start. */
   | 'no_browser'
-  /** Pages of the web are not shown where nothing confines them. */
+  /** Web pages are refused because no sandbox is available. */
   | 'no_sandbox'
   /** The page or its browser is gone. */
   | 'crashed'
   /** The page did not answer in time. */
   | 'deadline'
-  /** The page is there, but cannot be loaded, reset or read its state from. */
+  /** The page cannot be loaded or reset, or its state cannot be read. */
   | 'page_error';
 
 /**
- * How a page ends an episode that has begun, by itself or by what the agent does there: that is judged as it stands. What has no such end is the
- * infrastructure's, and says nothing of the policy.
+ * How a page ends a running episode, by itself or through the agent's actions; the episode is then judged in its
+ * current state. An error without an end is an infrastructure failure and says nothing about the policy.
  */
 export type PageEnd =
   /** It closed its window. */
   | 'page_closed'
-  /** Its process ended by a fault of its own, or had more memory than it may. */
+  /** Its process crashed or exceeded its memory limit. */
   | 'page_crashed'
-  /** It never ends what it does, while its browser answers. */
+  /** It does not respond, while its browser does. */
   | 'page_hangs'
-  /** A function of its own throws, or it tells more than can be taken in. */
+  /** One of its functions throws, or its state exceeds the size limit. */
   | 'page_error';
 
-/** Everything that can go wrong in this environment; `code` is what a caller of the environment gets to see. */
+/** The error of this environment; callers receive its `code`. */
 export class BrowserError extends Error {
   override readonly name = 'BrowserError';
   readonly end: PageEnd | null;

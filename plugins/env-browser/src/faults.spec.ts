@@ -23,7 +23,7 @@ const renderers = () => descendants(process.pid).filter(({ command }) => command
 
 describe('faults', () => {
   const lab = new Lab();
-  /** Of each test its own: no tab of another test is kept for it. */
+  /** A separate page for each test, so that no test reuses a tab of another. */
   let page: { page: string };
   let pages = 0;
   let players: Player[] = [];
@@ -182,7 +182,7 @@ describe('processes', () => {
 
   it('are not left behind by a process that is killed', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'killed-'));
-    // The browser of a service that is root runs as another user.
+    // A browser started by root runs as a different user.
     chmodSync(folder, 0o711);
     const child = spawn(
       process.execPath,

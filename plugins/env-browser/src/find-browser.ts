@@ -1,7 +1,7 @@
 import { findChromium } from '@ui-rl/plugin-kit';
 import { BrowserError } from './errors';
 
-/** As `findChromium`. Throws `BrowserError` where there is none. */
+/** Like `findChromium`, but throws `BrowserError` if there is none. */
 export function findBrowser(named: string | undefined, downloaded: string): string {
   try {
     return findChromium(named, downloaded);

@@ -3,20 +3,19 @@ import type { BrowserTab } from './browser-tab';
 import { FrameWalk } from './frame-walk';
 import { ACTIVE_ELEMENT, FOCUS } from './survey-script';
 
-/** Frames in each other that are followed. */
+/** Maximum depth of nested frames. */
 const MAX_DEPTH = 8;
 
-/** As a document tells it. */
+/** The focus as reported by one document. */
 export interface ToldFocus extends Focus {
-  /** Whether it is the element of a frame, which may have an element that has the keyboard. */
+  /** Whether it is a frame element, whose document may have its own focused element. */
   isFrame: boolean;
 }
 
 /**
- * What has the keyboard, where a page says that one of its frames has it: in that frame, from whichever site it is. Where nobody can look
- * into it, what is typed there counts as secret.
+ * The focused element, followed into frames of any site. If a frame cannot be inspected, its input counts as secret.
  *
- * @param told by the page's own document
+ * @param told the focus reported by the page's own document
  */
 export async function focusWithin(
   { cdp, page }: Pick<BrowserTab, 'cdp' | 'page'>,

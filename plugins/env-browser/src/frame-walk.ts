@@ -1,6 +1,6 @@
 import type { CDPSession, Page } from 'playwright';
 
-/** A document, and the session that can be asked about it. */
+/** A document, and the session that evaluates in it. */
 export interface FrameDocument {
   session: CDPSession;
   frameId: string;
@@ -11,7 +11,10 @@ interface FrameTree {
   childFrames?: FrameTree[];
 }
 
-/** Goes from a page into its frames, also those of other sites, whose processes have sessions of their own: they end with the walk. */
+/**
+ * Walks from a page into its frames. Cross-site frames run in their own processes and need their own sessions, which
+ * are detached at the end of the walk.
+ */
 export class FrameWalk {
   private readonly opened: CDPSession[] = [];
 
@@ -20,13 +23,13 @@ export class FrameWalk {
     private readonly cdp: CDPSession,
   ) {}
 
-  /** The page's own document. */
+  /** The page's main document. */
   async top(): Promise<FrameDocument> {
     const { frameTree } = await this.cdp.send('Page.getFrameTree');
     return { session: this.cdp, frameId: frameTree.frame.id };
   }
 
-  /** Runs an expression where scripts of the page change nothing, and waits for its promise. */
+  /** Evaluates an expression in an isolated world, safe from page scripts, and awaits its promise. */
   async evaluate<T>(frame: FrameDocument, expression: string, { userGesture = false } = {}): Promise<T> {
     const { result, exceptionDetails } = await frame.session.send('Runtime.evaluate', {
       expression,
@@ -39,7 +42,7 @@ export class FrameWalk {
     return result.value as T;
   }
 
-  /** The frame that an element shows which an expression gives; null where it is none that shows a frame. */
+  /** The frame shown by the element that an expression returns; null if the element shows no frame. */
   async into(frame: FrameDocument, expression: string): Promise<FrameDocument | null> {
     const { session } = frame;
     const contextId = await worldOf(frame);
@@ -51,7 +54,10 @@ export class FrameWalk {
     return { session: await this.sessionOf(node.frameId, session), frameId: node.frameId };
   }
 
-  /** Calls a function with the shadow root of an element that an expression gives, also a closed one; null where it has none. */
+  /**
+   * Calls a function with the shadow root, open or closed, of the element that an expression returns; null if it has
+   * none.
+   */
   async evaluateInShadow<T>(frame: FrameDocument, host: string, functionOfRoot: string): Promise<T | null> {
     const { session } = frame;
     const contextId = await worldOf(frame);
@@ -79,7 +85,7 @@ export class FrameWalk {
     await Promise.all(this.opened.splice(0).map((session) => session.detach().catch(() => undefined)));
   }
 
-  /** The session that knows a frame: that of the document around it, or, of a frame with a process of its own, one that is opened for it. */
+  /** The session of a frame: that of the enclosing document, or a new one if the frame has its own process. */
   async sessionOf(frameId: string, around: CDPSession): Promise<CDPSession> {
     if (await knows(around, frameId)) return around;
     for (const frame of this.page.frames().slice(1)) {
@@ -95,7 +101,7 @@ export class FrameWalk {
   }
 }
 
-/** The same one each time, as long as the document is there. */
+/** Returns the same world for the lifetime of the document. */
 async function worldOf({ session, frameId }: FrameDocument): Promise<number> {
   const asked = { frameId, worldName: 'uirl' };
   return (await session.send('Page.createIsolatedWorld', asked)).executionContextId;

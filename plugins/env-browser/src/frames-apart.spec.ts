@@ -4,7 +4,7 @@ import { Lab, value, WebServer, type Player } from '../test/support';
 const LEFT = 20;
 const TOP = 32;
 
-/** Both documents tell the page's state what reaches them: the frame with places of its own. */
+/** Both documents report their events in the page's state; the frame reports positions relative to itself. */
 const outer = (inner: string) => `<!doctype html><body style="margin: 0; background: #fff">
   <iframe src="${inner}" style="position: absolute; left: ${LEFT}px; top: ${TOP}px; border: 0; width: 120px; height: 160px"></iframe>
   <script>
@@ -47,7 +47,7 @@ describe('a frame of another site', () => {
   const open = (options: Record<string, unknown>) =>
     lab.open({ url: `${web.origin}/`, allowed_origins: [elsewhere], ...options });
 
-  /** What has been told until a line of it is there. */
+  /** Polls the reported lines until one matches. */
   async function toldUntil({ sessionId }: Player, line: string): Promise<string[]> {
     for (const end = Date.now() + 10_000; ; await sleep(20)) {
       const { log } = value(await lab.sessions.inspect(sessionId, 5_000)) as { log: string[] };
@@ -56,7 +56,7 @@ describe('a frame of another site', () => {
     }
   }
 
-  // The own pixels of a device are another way of taking screenshots; of its places only whole ones can be named.
+  // A device pixel ratio changes how screenshots are taken; its positions can only be whole CSS pixels.
   it.each([{ scale: 1 }, { scale: 0.5 }, { scale: 2 }, { scale: 3, device: 'iPhone 14', input: 'mouse' }])(
     'takes clicks, text, drags and the wheel where they are pointed, right after a screenshot: %j',
     async (options) => {

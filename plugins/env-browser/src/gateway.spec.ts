@@ -4,14 +4,14 @@ import { Gateway } from './gateway';
 
 const NAME = 'shop.example';
 
-/** What a client of the gateway gets: the code of the reply, and what the other end says. */
+/** Connects through the gateway. Returns the reply code and the first data from the target. */
 async function ask(gateway: Gateway, host: string, port: number): Promise<{ code: number; said: string }> {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
   const received: Buffer[] = [];
   socket.on('data', (chunk) => received.push(chunk));
   const portBytes = [port >> 8, port & 255];
   socket.write(Buffer.from([5, 1, 0]));
-  // In two parts, as it may arrive.
+  // Sent in two parts, as TCP may deliver it.
   socket.write(Buffer.from([5, 1, 0, 3, host.length, ...Buffer.from(host.slice(0, 3))]));
   setTimeout(() => socket.write(Buffer.from([...Buffer.from(host.slice(3)), ...portBytes])), 20);
   await new Promise((resolve) => socket.once('close', resolve));

@@ -10,19 +10,19 @@ import { hostOf, isPrivate, resolveHost, type Address, type Resolve } from './ad
 import { readSocksRequest, replyTo, type Endpoint } from './socks';
 
 export interface GatewayRules {
-  /** Origins whose host and port may be reached. */
+  /** Origins whose host and port are allowed. */
   origins: Iterable<string>;
-  /** Those that may lie on this machine or in a private network. */
+  /** Origins that may be on this machine or in a private network. */
   privateOrigins: Iterable<string>;
-  /** Told of every connection that is refused. */
+  /** Called for every refused connection. */
   onRefused: (reason: string) => void;
   resolve?: Resolve;
 }
 
 /**
- * The only way of a page to the network: a SOCKS 5 proxy on a port of its own. It connects to host and port of the allowed
- * origins and to nothing else, whatever the connection is for. It resolves a name once, so that a name cannot lead to
- * another place later on (DNS rebinding), and refuses names that lead to private addresses unless they were named as such.
+ * The page's only way to the network: a SOCKS 5 proxy on its own port. It connects to the host and port of allowed
+ * origins only, for any kind of connection. It resolves each name once, so that a name cannot point elsewhere later
+ * (DNS rebinding), and refuses names that resolve to private addresses unless they are listed as private origins.
  */
 export class Gateway {
   private readonly allowed: ReadonlySet<string>;
@@ -72,7 +72,7 @@ export class Gateway {
     }
   }
 
-  /** Where a connection may go; null where it may not. */
+  /** The addresses a connection may use; null if it is refused. */
   private async addressesOf(endpoint: Endpoint): Promise<Address[] | null> {
     const { host, port } = endpoint;
     if (!this.allowed.has(keyOf(endpoint))) return this.refuse(`${host}:${port} is not allowed`);
@@ -82,7 +82,7 @@ export class Gateway {
       this.pinned.set(host, pinned);
     }
     const addresses = await pinned;
-    // A name without an address may have one later.
+    // A name without an address may get one later.
     if (addresses.length === 0) this.pinned.delete(host);
     const hidden = addresses.find(({ address }) => isPrivate(address));
     if (hidden === undefined || this.privately.has(keyOf(endpoint))) return addresses;

@@ -2,7 +2,7 @@ import { CHECK_RESULTS, type Check, type CheckResult } from '@ui-rl/plugin-kit';
 import { browsers, Lab, until, value, type Player } from '../test/support';
 import { memoryOf } from './memory-watch';
 
-/** Waits for a click, then does its worst. */
+/** A page that runs hostile code after a click. */
 const onClick = (code: string) => `<body style="margin: 0; height: 100vh"><script>
   window.uirl = { state: () => ({}) };
   onclick = () => { ${code} };
@@ -16,20 +16,20 @@ const COUNTER = `<body style="margin: 0; height: 100vh"><script>
 
 const click = { action: 'click', x: 20, y: 20 };
 const MIB = 2 ** 20;
-/** Of a step of a page beside a hostile one; alone it takes a few hundredths of a second. */
+/** Time limit for a step of a page beside a hostile one; alone it takes a few hundredths of a second. */
 const SLOWEST_STEP_MS = 8_000;
 
 describe('beside a hostile page', () => {
   const lab = new Lab();
   beforeAll(async () => {
     lab.page('counter', COUNTER);
-    // All pages in one browser, which is the worst case.
+    // All pages in one browser is the worst case.
     await lab.start({ memory_mb: 2048 });
   });
   afterAll(() => lab.stop());
   beforeEach(() => void lab.log.splice(0));
 
-  /** Plays an episode while `hostile` does what it does; all its clicks must count. */
+  /** Plays an episode while `hostile` runs; all its clicks must be registered. */
   async function neighbourOf(hostile: Promise<unknown>): Promise<void> {
     const neighbour = await lab.open({ page: 'counter' });
     const [{ pid }] = browsers();
@@ -110,7 +110,7 @@ describe('beside a hostile page', () => {
       );
     }, 50);
     const { reply } = await hostileStep(
-      // Where the browser itself refuses it more, it keeps what it has and asks again.
+      // When the browser refuses an allocation, keep what is allocated and retry.
       'const kept = []; for (;;) { try { kept.push(new Uint8Array(64e6).fill(1)); } catch {} }',
       25_000,
     );
@@ -122,7 +122,7 @@ describe('beside a hostile page', () => {
   });
 });
 
-/** Something over and over, between which the page answers. */
+/** Repeats some code, yielding to the event loop in between. */
 function floodOf(code: string, before = ''): string {
   return `${before} setInterval(() => { for (let i = 0; i < 500; i++) { ${code} } });`;
 }

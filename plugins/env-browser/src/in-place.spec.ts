@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { Lab } from '../test/support';
 
 /**
- * A page whose reset forgets the color of its box and nothing else. It tells nothing of itself in the first frame's state, later how often its document has
- * begun, and what is there of what it looks for.
+ * A page whose reset restores only the color of its box. Its first state is empty; later it reports how often its
+ * document was loaded, and which leftovers it finds.
  */
 const page = (
   onClick: string,
@@ -43,13 +43,13 @@ describe('a page that is reset in place', () => {
   afterAll(() => lab.stop());
   beforeEach(() => (lab.log.length = 0));
 
-  /** Shows another page from now on. */
+  /** Replaces the page for later loads. */
   function show(html: string): void {
     path = `${pages++}.html`;
     lab.page('p', '', { [path]: html, 'other.html': '<p>other' });
   }
 
-  /** Plays an episode. @returns its first frame, and what its page tells at the end */
+  /** Plays an episode. @returns its first frame, and the page's final state */
   async function episode(seed: number, actions: Record<string, unknown>[] = [CLICK]): Promise<Played> {
     const player = await lab.open({ page: 'p', path }, { seed });
     for (const action of actions) await player.act(action);
@@ -57,9 +57,12 @@ describe('a page that is reset in place', () => {
     return { frame: player.first.sha256, begun: state?.begun, found: state?.found };
   }
 
-  /** Episodes after which a page is trusted: the first loads it, the first two resets are compared with it. */
+  /**
+   * Enough episodes for in-place resets to be trusted: the first loads the page, the next two are compared with a
+   * fresh load.
+   */
   async function warmUp(): Promise<void> {
-    // Nothing is done there that could be left.
+    // No actions, so that nothing can be left behind.
     for (const seed of [101, 102, 103]) await episode(seed, []);
   }
 
@@ -203,7 +206,7 @@ describe('a page that is reset in place', () => {
   it('is loaded for each episode once its first frame was another one', async () => {
     show(page(`box.style.width = '80px'`));
     const loaded = await episode(1);
-    // Of this seed the frame is known: the difference is found at once.
+    // The frame of this seed is known, so the difference is found at once.
     expect(await episode(1)).toMatchObject({ frame: loaded.frame, begun: 1 });
     expect(lab.log.filter((line) => line.startsWith('warn'))).toEqual([
       expect.stringMatching(

@@ -4,7 +4,9 @@ import { BrowserEnvironment } from './environment';
 import { RECORDINGS } from './recording';
 import { STORAGE_STATES } from './storage-state';
 
-/** Pages in headless Chromium. See `README.md` beside `src` for the options of a task and what a page may offer. */
+/**
+ * Pages in headless Chromium. `README.md` beside `src` documents the task options and the functions a page may offer.
+ */
 const browser: EnvironmentComponent<BrowserOptions> = {
   kind: 'environment',
   name: 'browser',

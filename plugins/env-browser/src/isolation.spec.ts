@@ -1,6 +1,6 @@
 import { Lab } from '../test/support';
 
-/** Leaves something behind wherever a page can, on its last moment, too. */
+/** Leaves data in every kind of page storage, also while it unloads. */
 const LITTER = `<title>litter</title><script>
   const planted = [];
   const plant = async (name, work) => { await work(); planted.push(name); };
@@ -32,7 +32,7 @@ const LITTER = `<title>litter</title><script>
   window.uirl = { settled: () => ready, state: () => ({ planted }) };
 </script>`;
 
-/** Looks for what another page has left. */
+/** Looks for data left by another page. */
 const SEEKER = `<title>seeker</title><script>
   const found = {};
   let heard = 0;

@@ -7,9 +7,9 @@ import { pageText } from './page-text';
 export interface LaunchOptions {
   executablePath: string;
   sandbox: 'on' | 'off';
-  /** Origins without TLS that count as secure. */
+  /** Origins without TLS that are treated as secure. */
   trustedOrigins: readonly string[];
-  /** Of a browser with all its pages. */
+  /** Memory limit of a browser with all its pages. */
   memoryBytes: number;
   pagesPerBrowser: number;
 }
@@ -21,25 +21,25 @@ export interface LaunchedBrowser {
 
 type Log = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
 
-/** Who the browser runs as, and whether what its pages run is confined further. */
+/** The user the browser runs as, and whether its pages are sandboxed. */
 interface Confinement {
-  /** As a user that no account has, which takes root to say. */
+  /** Runs as a user id without an account, which requires root. */
   asStranger: boolean;
   sandbox: boolean;
 }
 
-/** Users without an account: systemd's range for services that get one while they run. Every browser gets another. */
+/** User ids without accounts: systemd's range for dynamic service users. Each browser gets a different one. */
 const FIRST_USER = 61_184;
 const USERS = 4_336;
-/** What a single process may have beyond the limit, virtual memory that it never touches included. */
+/** Allowance of a single process above the limit, for reserved virtual memory that is never touched. */
 const UNTOUCHED_BYTES = 2 * 2 ** 30;
 const OUTPUT_SHOWN = 400;
 const NO_SANDBOX =
   'it finds no sandbox: install the one of its package (sudo apt-get install chromium-sandbox), or allow user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu)';
 
 /**
- * Launches browsers with the best confinement that this machine allows, which the first launch finds out by trying:
- * Chromium refuses to start where it finds no sandbox, and root cannot have one, so that root lends it another user.
+ * Launches browsers with the strongest confinement available on this machine, which the first launch determines by
+ * trying: Chromium refuses to start without a sandbox, and root cannot have one, so root runs it as another user.
  */
 export class Launcher {
   private confinement: Confinement | null = null;
@@ -51,12 +51,12 @@ export class Launcher {
     private readonly log: Log,
   ) {}
 
-  /** Whether what pages run is confined. Known after the first launch. */
+  /** Whether pages are sandboxed. Known after the first launch. */
   get isSandboxed(): boolean {
     return this.confinement?.sandbox ?? false;
   }
 
-  /** Throws `BrowserError` where no browser starts. */
+  /** Throws `BrowserError` if the browser does not start. */
   async launch(): Promise<LaunchedBrowser> {
     if (this.confinement !== null) return this.launchAs(this.confinement);
     const failures: string[] = [];

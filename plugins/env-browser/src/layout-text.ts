@@ -1,12 +1,15 @@
 import type { CDPSession } from 'playwright';
 
-/** Values of some nodes: places of the nodes, and of each an index into the strings or documents. */
+/** Values of a few nodes: node indices, and for each an index into the strings or documents. */
 interface RareValues {
   index: number[];
   value: number[];
 }
 
-/** What is read of one document of `DOMSnapshot.captureSnapshot`, by place of its nodes; texts are indices into the strings. */
+/**
+ * The fields read from one document of `DOMSnapshot.captureSnapshot`, by node index; texts are indices into the
+ * strings.
+ */
 interface LayoutDocument {
   nodes: {
     parentIndex?: number[];
@@ -28,30 +31,30 @@ interface Layout {
   strings: string[];
 }
 
-/** Everything that a process of the browser draws of a page, frames in the same process included. */
+/** Everything that one browser process draws of a page, including frames in the same process. */
 export function captureLayout(session: CDPSession): Promise<Layout> {
   return session.send('DOMSnapshot.captureSnapshot', { computedStyles: ['display', 'visibility'] });
 }
 
-/** A text, or the element of a frame that another process draws, by its id there. */
+/** A text, or the element of a frame drawn by another process, by its backend node id. */
 export type Piece = string | { backendNodeId: number };
 
 const FRAMES = ['IFRAME', 'FRAME', 'FENCEDFRAME'];
-/** What stands apart from the text around it, though it is on the same line. */
+/** Elements separated from the text around them even on the same line. */
 const APART = new Set(['BUTTON', 'INPUT', 'SELECT', 'TEXTAREA', 'OBJECT', ...FRAMES]);
-/** What is drawn of others is no text, is none of anybody's business, or is written as the language of the browser has it. */
+/** Elements whose rendered text is not page text, must stay secret, or depends on the browser's language. */
 const WITHOUT_TEXT =
   /^(password|hidden|checkbox|radio|range|color|file|image|date|time|month|week|datetime-local)$/i;
 const INLINE = /^(inline|contents|ruby)/;
 const BREAK = '\n';
 
-/** The pieces of text of a document in the order in which they are laid out; between blocks and around what is filled in stands a line break. */
+/** The text pieces of a document in layout order, with line breaks between blocks and around form controls. */
 export function textPieces(layout: Layout, place = 0): Piece[] {
   return new LayoutReader(layout, layout.documents[place]).pieces();
 }
 
 class LayoutReader {
-  /** Place of a node in the layout. */
+  /** Node index → layout index. */
   private readonly laidOut: ReadonlyMap<number, number>;
   private readonly generated: ReadonlySet<number>;
   private readonly selected: ReadonlySet<number>;
@@ -107,7 +110,7 @@ class LayoutReader {
     return WITHOUT_TEXT.test(this.attribute(node, 'type')) ? '' : this.string(rare(inputValue, node));
   }
 
-  /** Of a list that is closed, the option that is chosen; of an open one each stands where it is drawn. */
+  /** The selected option of a closed list; options of an open list are drawn separately. */
   private shownOptions(select: number): string[] {
     if (this.holdsText(select)) return [];
     const options = [...this.selected].filter((option) => this.isWithin(option, select));
@@ -126,7 +129,7 @@ class LayoutReader {
     return this.inside(node).some((inner) => this.string(text[this.laidOut.get(inner) ?? -1]) !== '');
   }
 
-  /** All nodes below one: they follow it. */
+  /** All descendants of a node, which follow it. */
   private inside(node: number): number[] {
     const nodes: number[] = [];
     for (let at = node + 1; at < this.parents.length && this.isWithin(at, node); at++) nodes.push(at);
@@ -138,7 +141,7 @@ class LayoutReader {
     return false;
   }
 
-  /** The nearest element around a node that begins a line of its own, or is filled in. */
+  /** The nearest enclosing element that starts a new line, or is a form control. */
   private blockOf(node: number): number {
     let at = node;
     for (; at >= 0; at = this.parents[at]) {
@@ -169,7 +172,7 @@ class LayoutReader {
   }
 }
 
-/** What few nodes have. */
+/** Looks up a value that only few nodes have. */
 function rare(data: { index: number[]; value: number[] } | undefined, node: number): number | undefined {
   const at = data?.index.indexOf(node) ?? -1;
   return at < 0 ? undefined : data!.value[at];

@@ -4,7 +4,7 @@ import { Lab, WebServer } from '../test/support';
 
 const BUTTON = 'style="position: fixed; left: 0; top: 0; width: 160px; height: 60px"';
 
-/** Pages that try to get out, in a browser that writes down what leaves it: connections, datagrams, names asked for. */
+/** Pages that try to reach the network, in a browser that logs its connections, datagrams and name lookups. */
 describe('what a hostile page cannot get out by', () => {
   let lab: Lab;
   let log: NetLog;
@@ -36,7 +36,7 @@ describe('what a hostile page cannot get out by', () => {
   });
   afterEach(() => log.remove());
 
-  /** Where the browser went, each place once, besides to the place where those without a gateway are sent. */
+  /** The distinct endpoints the browser contacted, except the dead proxy of contexts without a gateway. */
   function departures(): string[] {
     const all = log.departures().map(({ kind, to }) => `${kind} ${to}`);
     return [...new Set(all)].filter((each) => each !== 'tcp 127.0.0.1:1');

@@ -5,7 +5,7 @@ import { Lab } from '../test/support';
 const LINK = (href: string) =>
   `<!doctype html><body style="margin: 0"><a style="display: block; width: 160px; height: 224px" href="${href}">go</a>`;
 
-/** The smallest module of WebAssembly. */
+/** The smallest WebAssembly module. */
 const WASM = Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
@@ -38,7 +38,7 @@ const TYPES = {
   a: 'application/octet-stream',
 };
 
-/** Names that a file may have, and what the address shows. */
+/** File names, and how they appear in the address. */
 const NAMES: Record<string, string> = {
   'my page.html': 'my%20page.html',
   'page (1).html': 'page%20(1).html',

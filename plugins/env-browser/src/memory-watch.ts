@@ -1,21 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** A page fills memory at 1 to 2 GiB per second. */
+/** A page can allocate 1 to 2 GiB per second. */
 const EVERY_MS = 250;
 
-/** Memory of a process that no file stands behind. */
+/** Anonymous memory of a process. */
 interface Used {
   pid: number;
   bytes: number;
 }
 
 /**
- * Keeps a browser below a limit as the kernel would: when all its processes together have more, the largest is killed,
- * which is the page that grew, and not its neighbours. Linux only: elsewhere there is no `/proc` to read, and the limit is
- * that of the JavaScript heap.
+ * Enforces a browser's memory limit as the kernel's OOM killer would: when all its processes together exceed it, the
+ * largest is killed, which is the page that grew and not its neighbors. Linux only: other systems have no `/proc`, so
+ * only the JavaScript heap is limited there.
  *
- * Not a control group: those are read-only in containers, belong to systemd elsewhere, and need a parent without processes.
- * Returns how to end it.
+ * Control groups are not an option: they are read-only in containers, belong to systemd elsewhere, and need a parent
+ * without processes. Returns a function that stops the watch.
  */
 export function watchMemory(
   pid: number,
@@ -33,9 +33,9 @@ export function watchMemory(
   return () => clearInterval(timer);
 }
 
-/** Memory of a browser, process by process. Empty where it is gone or there is no `/proc`. */
+/** Memory of a browser by process. Empty if it has exited or there is no `/proc`. */
 export function memoryOf(pid: number): Used[] {
-  // Any thread of the main process starts others; those that they start in turn have one thread that does.
+  // Any thread of the main process may start processes; those processes start others from a single thread.
   const found = [pid, ...threadsOf(pid).flatMap((thread) => childrenOf(pid, thread))];
   for (let index = 1; index < found.length; index++) found.push(...childrenOf(found[index], found[index]));
   return found.map((each) => ({ pid: each, bytes: bytesOf(each) }));
@@ -61,7 +61,7 @@ function bytesOf(pid: number): number {
   return bytes ?? 0;
 }
 
-/** Processes end while one reads of them. */
+/** Processes may exit while they are read. */
 function orNone(read: () => number[]): number[] {
   try {
     return read();

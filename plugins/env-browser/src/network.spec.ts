@@ -3,7 +3,7 @@ import { Lab, WebServer, codeOf, homeOfBrowser } from '../test/support';
 
 const BUTTON = 'style="position: fixed; left: 0; top: 0; width: 160px; height: 60px"';
 
-/** A page with one big thing to click. */
+/** A page with one large click target. */
 const clickable = (inner: string, script = '') =>
   `<body style="margin: 0; height: 100vh">${inner}<script>${script}</script>`;
 const onClick = (code: string) =>
@@ -37,7 +37,7 @@ describe('the network of a page', () => {
   });
   beforeEach(() => void web.asked.splice(0));
 
-  /** The same server under another name, thus another origin. */
+  /** The same server under another name, hence another origin. */
   const foreign = () => web.origin.replace('127.0.0.1', 'localhost');
 
   async function clickOn(html: string, options: Record<string, unknown> = {}) {

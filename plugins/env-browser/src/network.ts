@@ -8,30 +8,33 @@ import { Gateway } from './gateway';
 import type { PageRules, PageSpec } from './page-spec';
 import type { PageRequest } from './request-tally';
 
-/** An empty document of each local origin: a tab that is left there keeps the process and the compiled code of its last page. */
+/**
+ * An empty document of each local origin: a tab that waits there keeps the process and compiled code of its last
+ * page.
+ */
 export const EMPTY_DOCUMENT = '/.uirl-empty';
-/** Names an icon, so that the browser asks for none. */
+/** Declares an icon, so that the browser does not request one. */
 const EMPTY = '<link rel="icon" href="data:,">';
 
-/** Requests of one context at a time; a page of a thousand modules that are not bundled is still within it. */
+/** Maximum concurrent requests of one context; a page with a thousand unbundled modules still fits. */
 export const MOST_REQUESTS = 1_000;
 
-/** What was refused, and whether the page itself would have gone there. */
+/** Receives the refused address, and whether it was a navigation of the page itself. */
 export type Refused = (what: string, isNavigation: boolean) => void;
 
-/** What one page may reach: folders of this machine, allowed origins through a gateway of its own, and nothing else. */
+/** The network access of one page: local folders, allowed origins through its own gateway, and nothing else. */
 export class PageNetwork {
   onRefused: Refused = () => undefined;
-  /** Told where there are more requests at a time than a browser can answer beside its other pages. */
+  /** Called when a page has more concurrent requests than the browser can serve beside other pages. */
   onFlood: () => void = () => undefined;
-  /** Told of each request that is let through. */
+  /** Called for each allowed request. */
   onRequest: (request: PageRequest) => void = () => undefined;
-  /** Why the gateway refused the last connection that it did. */
+  /** Why the gateway refused the most recent connection. */
   refusal: string | null = null;
-  /** Requests that were asked for and that the browser has not taken the answer of. */
+  /** Requests whose answers the browser has not received yet. */
   answering = 0;
   private readonly waiting: (() => void)[] = [];
-  /** How many of them are a flood. */
+  /** The number of them that counts as a flood. */
   mostRequests = MOST_REQUESTS;
 
   private constructor(
@@ -52,17 +55,17 @@ export class PageNetwork {
     return network;
   }
 
-  /** Options of a context whose connections, of whatever kind, end at the gateway, or nowhere. */
+  /** Context options that route every connection to the gateway, or to a dead end. */
   get contextOptions(): BrowserContextOptions {
     return {
       serviceWorkers: 'block',
       acceptDownloads: false,
-      // Loopback addresses go past any proxy unless that rule is taken away first.
+      // Loopback addresses bypass any proxy unless this rule disables that.
       proxy: { server: this.gateway?.url ?? NOWHERE, bypass: '<-loopback>' },
     };
   }
 
-  /** Serves plugin pages from disk, lets allowed origins pass, and refuses everything else. */
+  /** Serves plugin pages from disk, allows requests to listed origins, and refuses everything else. */
   async guard(context: BrowserContext): Promise<void> {
     await context.route('**/*', async (route) => {
       this.answering++;
@@ -78,7 +81,7 @@ export class PageNetwork {
     });
   }
 
-  /** When all that was asked for is answered. */
+  /** Resolves when all requests are answered. */
   async answered(): Promise<void> {
     if (this.answering > 0) await new Promise<void>((done) => this.waiting.push(done));
   }
@@ -94,7 +97,7 @@ export class PageNetwork {
     if (!this.spec.origins.has(url.origin)) {
       const isNavigation = request.isNavigationRequest() && request.frame().parentFrame() === null;
       this.onRefused(`${request.url()} is not allowed`, isNavigation);
-      // "aborted" leaves the page where it is; other reasons would show the browser's error page.
+      // "aborted" keeps the current page; other reasons show the browser's error page.
       await route.abort(isNavigation ? 'aborted' : 'blockedbyclient');
       return;
     }
@@ -115,7 +118,10 @@ function folderOf(url: URL, pages: Readonly<Record<string, string>>): string | n
   return Object.hasOwn(pages, name) ? pages[name] : null;
 }
 
-/** Leads to the folder itself, so that what its page names lies there. A redirect would leave the folders of pages: Playwright lets it go to the network. */
+/**
+ * Redirects to the folder URL, so that relative addresses resolve inside it. An HTTP redirect would bypass the local
+ * folders: Playwright sends it to the network.
+ */
 const INTO_FOLDER =
   '<script>location.replace(location.pathname + "/" + location.search + location.hash)</script>';
 
@@ -143,7 +149,7 @@ async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** The file behind a path, or the folder, never outside of the page's own folder. */
+/** The file or folder for a path; null if it is outside the page's folder. */
 function fileOf(folder: string, pathname: string): string | null {
   try {
     const relative = normalize(

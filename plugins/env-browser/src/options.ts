@@ -4,7 +4,7 @@ import { IsArray, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min } from 'c
 export const RESETS = ['own', 'in_place'] as const;
 export const OBSERVATIONS = ['screenshot', 'text', 'both'] as const;
 
-/** Options of the environment; what a task says of its page is a `PageSpec`. */
+/** Options of the environment; the page options of a task are a `PageSpec`. */
 export class BrowserOptions {
   @Doc('pages that share one browser process')
   @IsInt()
@@ -84,7 +84,10 @@ export class BrowserOptions {
   private_origins: string[] = [];
 }
 
-/** A policy that copies a place from the text would click elsewhere where its numbers mean something else. */
+/**
+ * If the model's coordinates differ from screenshot pixels, a policy that copies a position from the text would click
+ * elsewhere.
+ */
 export function conflictsOf({ observation }: BrowserOptions, { model }: RunView): string[] {
   const { name, coordinates = 'screenshot' } = model.action_format as { name: string; coordinates?: string };
   if (observation === 'screenshot' || coordinates === 'screenshot') return [];

@@ -2,12 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserTab } from './browser-tab';
 import { BrowserError } from './errors';
 
-/** How long browser and page have to answer, each for itself, when a deadline has passed: less than an environment may be late. */
+/**
+ * How long browser and page may each take to answer after a missed deadline; less than the grace period of an
+ * environment.
+ */
 const ANSWER_MS = 1_700;
 
 /**
- * Why a page has not answered before its deadline. A page that is busy with itself, or never keeps a promise, while its browser answers at once,
- * has ended its episode itself; everything else is the machine's.
+ * Why a page missed its deadline. If the browser responds and the page is busy or never settles a promise, the page
+ * has ended its episode itself; anything else is an infrastructure failure.
  */
 export async function whyLate(tab: BrowserTab, late: BrowserError): Promise<BrowserError> {
   const [browser, page] = await Promise.all([
@@ -19,7 +22,7 @@ export async function whyLate(tab: BrowserTab, late: BrowserError): Promise<Brow
     : !page
       ? 'it never ends what it does'
       : 'it never keeps a promise that it was asked for';
-  // What floods the browser may keep it from answering.
+  // A page that floods the browser may be what keeps it from answering.
   if (tab.isCalm && (!browser || (page && !tab.isAsked))) return late;
   return new BrowserError('deadline', `the page did not answer in time: ${why}`, {
     cause: late,

@@ -17,7 +17,7 @@ const plain = (code: string) =>
 const FRAME = (code: string) =>
   `<body style="margin: 0"><iframe style="border: 0; width: 160px; height: 224px" srcdoc="<body style='height: 200px' onclick='${code}'>x"></iframe>`;
 
-/** None of which may hold where nothing can be read. */
+/** Negated checks; none may hold when nothing can be read. */
 const NEGATIVES: Check[] = [
   { path: 'm', operator: 'exists', value: false },
   { path: 'n', operator: 'not_equals', value: 2 },

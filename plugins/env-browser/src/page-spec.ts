@@ -7,53 +7,53 @@ import { BrowserError } from './errors';
 import { isStorageStateName } from './storage-state';
 
 export interface Viewport {
-  /** CSS pixels. */
+  /** In CSS pixels. */
   width: number;
   height: number;
 }
 
-/** What a task says of its page. */
+/** The page options of a task. */
 export interface PageSpec {
-  /** Where the episode begins. */
+  /** Start address of the episode. */
   url: string;
   /** Name of the plugin page, or null for a page from the network. */
   page: string | null;
   viewport: Viewport;
-  /** Origins that may be reached, the start's own among them. */
+  /** Origins that the page may contact, including that of the start address. */
   origins: ReadonlySet<string>;
-  /** Those of them that are not served from a local folder. */
+  /** The origins that are not served from a local folder. */
   networkOrigins: readonly string[];
-  /** Given to the page's `window.uirl.reset` together with the seed. */
+  /** Passed to the page's `window.uirl.reset` together with the seed. */
   reset: Record<string, unknown>;
-  /** Name of a script that is run in the page before its own ones, or null. */
+  /** Name of a script that runs before the page's own scripts, or null. */
   script: string | null;
-  /** Pixels of the screenshot per CSS pixel. */
+  /** Screenshot pixels per CSS pixel. */
   scale: number;
-  /** What the page is shown on; null for a window on a desktop. */
+  /** The emulated device; null for a desktop window. */
   device: Device | null;
-  /** Whether points are touched by a finger or clicked with a mouse. */
+  /** Whether pointer actions are touches or mouse clicks. */
   input: 'mouse' | 'touch';
-  /** Name of what a login has stored, which the profile of the page begins with, or null. */
+  /** Name of the stored login state for the page's profile, or null. */
   storageState: string | null;
-  /** What the page is asked at the end; those of the state are for others. */
+  /** Checks evaluated on the page at the end; state checks are evaluated elsewhere. */
   checks: readonly Check[];
 }
 
-/** What a machine and its run let tasks show. */
+/** Limits that the machine and the run set for tasks. */
 export interface PageRules {
   /** Page → folder. */
   pages: Readonly<Record<string, string>>;
-  /** Page that a task source knows → why its folder is not to be had. */
+  /** Page declared by a task source → why its folder is unavailable. */
   absentPages: Readonly<Record<string, string>>;
   /** Script → file. */
   scripts: Readonly<Record<string, string>>;
-  /** Origins on this machine or in a private network that are not closed. */
+  /** Allowed origins on this machine or in a private network. */
   privateOrigins: ReadonlySet<string>;
-  /** Folder of storage states; undefined where the machine has none. */
+  /** Folder of storage states; undefined if none is configured. */
   storageStates?: string | undefined;
   /** Devices by name. */
   devices?: Devices;
-  /** Where a task names none. */
+  /** Used if a task names none. */
   device?: string | undefined;
   /** Whether pages are watched, so that they can be reset in place. */
   resetsInPlace?: boolean;
@@ -71,9 +71,9 @@ type Options = Record<string, unknown>;
 type Refuse = (problem: string) => never;
 
 /**
- * Reads `task.environment.options`: `page` (name of a plugin page) with `path` in its folder, or `url`, `viewport {width, height}`,
- * `allowed_origins`, `reset`, `input` (`mouse` or `touch`), `device`, whose viewport, scale and input are those of the page where the task does not
- * say others. Throws `BrowserError` that names what is wrong.
+ * Reads `task.environment.options`: `page` (name of a plugin page) with `path` in its folder, or `url`; `viewport
+ * {width, height}`, `allowed_origins`, `reset`, `input` (`mouse` or `touch`), and `device`, whose viewport, scale and
+ * input are the defaults. Throws `BrowserError` that names the invalid option.
  */
 export function readPageSpec(task: Task, rules: PageRules): PageSpec {
   const { pages, privateOrigins } = rules;
@@ -106,12 +106,12 @@ export function readPageSpec(task: Task, rules: PageRules): PageSpec {
   };
 }
 
-/** Where a plugin page is shown. */
+/** The origin at which a plugin page is served. */
 export function pageOrigin(page: string): string {
   return `http://${page}.uirl`;
 }
 
-/** What is wrong where the start answers with an HTTP status of 400 or more. */
+/** The error message for a start address that answers with an HTTP status of 400 or more. */
 export function refusalOf({ url, page }: PageSpec, status: number): string {
   const { pathname } = new URL(url);
   if (page === null || status !== 404) return `${url} answers ${status}`;
@@ -139,7 +139,10 @@ function readStart(
   return { url: `${pageOrigin(page)}/${readPath(path, pages[page], refuse)}`, page };
 }
 
-/** A file in the folder of a page, `games/my chess.html`, or a folder with an `index.html`, as it stands in an address. */
+/**
+ * A file in the folder of a page such as `games/my chess.html`, or a folder with an `index.html`, percent-encoded for
+ * a URL.
+ */
 function readPath(path: unknown, folder: string, refuse: Refuse): string {
   if (path === undefined) return '';
   const name = typeof path === 'string' ? path.replace(/\/$/, '') : '';
@@ -152,7 +155,7 @@ function readPath(path: unknown, folder: string, refuse: Refuse): string {
   );
 }
 
-/** Whether it names a file below a folder: no way up, no beginning elsewhere, nothing hidden. */
+/** Whether it names a file below a folder: relative, without `..` and hidden parts. */
 function isWithin(path: string): boolean {
   return !/[\p{Cc}\p{Cs}\\]/u.test(path) && path.split('/').every((name) => /^[^.]/.test(name));
 }
@@ -199,7 +202,7 @@ function readOrigins(origins: unknown, refuse: Refuse): string[] {
   });
 }
 
-/** Anyone may publish a task, so that a task alone does not lead to what only this machine can reach. */
+/** Anyone may publish a task, so a task alone must not grant access to private addresses. */
 function refusePrivate(origins: readonly string[], named: ReadonlySet<string>, refuse: Refuse): void {
   const hidden = origins.find((origin) => !named.has(origin) && isPrivateHost(hostOf(origin)));
   if (hidden === undefined) return;
@@ -214,7 +217,7 @@ function readReset(reset: unknown, refuse: Refuse): Record<string, unknown> {
   return isRecord(reset) ? reset : refuse(`"reset" must be an object, found ${show(reset)}`);
 }
 
-/** A task names a script that the service has; it never brings one. */
+/** A task names a script of the service; it cannot contain one. */
 function readScript(
   script: unknown,
   scripts: Readonly<Record<string, string>>,
@@ -239,7 +242,7 @@ function readInput(input: unknown, usual: 'mouse' | 'touch', refuse: Refuse): 'm
     : refuse(`"input" must be "mouse" or "touch", found ${show(input)}`);
 }
 
-/** A task names a file of the service; it brings none, and no path. */
+/** A task names a file of the service; it cannot contain one or give a path. */
 function readStorageStateName(name: unknown, refuse: Refuse): string | null {
   if (name === undefined) return null;
   if (isStorageStateName(name)) return name;

@@ -1,18 +1,18 @@
-/** Longest text of a page in a log or an error. */
+/** Maximum length of page text in a log or an error. */
 const MAX_TEXT = 500;
 
-/** Control characters, those that turn the direction of text, what ends a line, halves of characters. */
+/** Control characters, bidirectional overrides, line separators, lone surrogates. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu;
-/** The same, but for what text of several lines has. */
+/** The same for multi-line text, which may contain tabs and line breaks. */
 const UNSTORABLE = /(?![\t\n\r])[\p{Cc}\p{Cs}]/gu;
 
-/** Text of a page as logs and errors may show it: one line, bounded. */
+/** Page text for logs and errors: one line, truncated. */
 export function pageText(text: string, maxLength = MAX_TEXT): string {
   const line = text.slice(0, maxLength).replace(UNPRINTABLE, ' ').trim();
   return text.length > maxLength ? `${line} …` : line;
 }
 
-/** The state that a page tells as checks, logs and the database may have it: without control characters. */
+/** The page's state without control characters, for checks, logs and the database. */
 export function pageState(state: Record<string, unknown>): Record<string, unknown> {
   const read = (value: unknown): unknown => {
     if (typeof value === 'string') return storable(value);

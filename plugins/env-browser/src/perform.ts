@@ -18,15 +18,15 @@ import { asksForMenu } from './popups/context-menu';
 import type { Popups } from './popups/popups';
 import type { PageSpec } from './page-spec';
 
-/** CSS pixels per notch, as in Chromium for a mouse wheel. */
+/** CSS pixels per mouse-wheel notch, as in Chromium. */
 const NOTCH = 100;
 const LONG_PRESS_SECONDS = 0.8;
-/** Left of the deadline after a wait, for settling and the screenshot. */
+/** Time kept from the deadline for settling and the screenshot after a wait. */
 const RESERVE_MS = 2000;
 
 const TOWARDS: Record<Direction, Point> = { up: [0, -1], down: [0, 1], left: [-1, 0], right: [1, 0] };
 
-/** Executes an action on the page. What is wrong with the action is noted as an outcome; nothing is done then. */
+/** Executes an action on the page. An invalid action has no effect and is noted as an outcome. */
 export async function perform(
   tab: BrowserTab,
   popups: Popups,
@@ -40,7 +40,7 @@ export async function perform(
   if (await popups.take({ action, from: beginOf(action, tab), to: endOf(action, tab) })) return;
   const begin = beginOf(action, tab);
   const isApart = begin !== null && (await reachFrame(tab, begin));
-  // Taps of a finger never become clicks in frames of other sites: Chromium looks for them elsewhere.
+  // Chromium does not turn touches into clicks in cross-site frames: it looks for the target elsewhere.
   const tool = tab.spec.input === 'touch' && !isApart ? 'touch' : 'mouse';
   switch (action.action) {
     case 'click':
@@ -82,20 +82,20 @@ export function isContinuous(action: Action): boolean {
   return ['scroll', 'move', 'drag', 'swipe'].includes(action.action);
 }
 
-/** Places the agent named itself; the end of a swipe by direction may lie outside. */
+/** Points given by the agent; the computed end of a directional swipe may be outside the screen. */
 function pointsOf(action: Action, tab: BrowserTab): Point[] {
   if (action.action === 'swipe' && 'direction' in action) return [startOf(action, tab)];
   if ('from' in action) return [action.from, action.to];
   return 'x' in action && action.x !== undefined && action.y !== undefined ? [[action.x, action.y]] : [];
 }
 
-/** Where the pointer is when an action begins; null where it takes none. */
+/** Pointer position at the start of an action; null for actions without one. */
 function beginOf(action: Action, tab: BrowserTab): Point | null {
   if (action.action === 'scroll') return scrolledAt(action, tab);
   return pointsOf(action, tab)[0] ?? null;
 }
 
-/** Where the pointer is when a stroke ends; null where an action is none. */
+/** Pointer position at the end of a stroke; null for other actions. */
 function endOf(action: Action, tab: BrowserTab): Point | null {
   if (action.action === 'drag') return action.to;
   return action.action === 'swipe' ? endsOf(action, tab)[1] : null;
@@ -128,7 +128,7 @@ async function stroke(tab: BrowserTab, popups: Popups, from: Point, to: Point): 
   await (tab.spec.input === 'touch' ? touch(tab, line(from, to), 0) : drag(tab, popups, from, to));
 }
 
-/** The time an agent asks for, as far as the deadline allows: waiting too long is not the environment's failure. */
+/** Limits a requested duration to the deadline: an overlong wait is not an infrastructure failure. */
 function allowed(tab: BrowserTab, seconds: number, { deadlineAt }: Deadline): number {
   const milliseconds = Math.max(0, Math.min(seconds * 1000, deadlineAt - Date.now() - RESERVE_MS));
   if (milliseconds < seconds * 1000) tab.note('wait_cut_short');
@@ -167,7 +167,7 @@ function startOf(swipe: Extract<SwipeAction, { direction: Direction }>, tab: Bro
   return swipe.x === undefined || swipe.y === undefined ? middle(tab) : [swipe.x, swipe.y];
 }
 
-/** A swipe by direction goes half of the screen unless it says how far, and ends at the edge. */
+/** A directional swipe covers half of the screen unless it gives a distance, and ends at the edge. */
 function endsOf(swipe: SwipeAction, tab: BrowserTab): [Point, Point] {
   if ('from' in swipe) return [swipe.from, swipe.to];
   const { width, height } = tab.spec.viewport;
@@ -181,7 +181,10 @@ function endsOf(swipe: SwipeAction, tab: BrowserTab): [Point, Point] {
   ];
 }
 
-/** A page with `uirl.button` decides itself; elsewhere only `back` means something: to what was shown before in this episode. */
+/**
+ * A page with `uirl.button` handles all buttons; on other pages only `back` works, within the history of this
+ * episode.
+ */
 async function deviceButton(tab: BrowserTab, button: Button): Promise<void> {
   if (tab.contract.button) {
     const known = await tab.evaluate<unknown>(`window.uirl?.button?.(${JSON.stringify(button)})`);
@@ -195,7 +198,7 @@ async function deviceButton(tab: BrowserTab, button: Button): Promise<void> {
 
 async function goBack(tab: BrowserTab): Promise<void> {
   const { currentIndex } = await tab.cdp.send('Page.getNavigationHistory');
-  // The history begins with the first frame.
+  // The history starts at the first frame.
   if (currentIndex === 0) tab.note('nothing_to_go_back_to');
   else await tab.evaluate('history.back()');
 }

@@ -1,6 +1,6 @@
 /**
- * Run where scripts of a page change nothing: a function of nodes of a document that tells of each where an action would reach it, in CSS pixels
- * of that document's view, or null where it is not shown or something lies over it.
+ * Runs in an isolated world: a function of nodes that returns for each the point at which an action would hit it, in
+ * CSS pixels of the document's viewport, or null if it is hidden or covered.
  */
 export const PLACES = `function (...nodes) {
   const width = innerWidth, height = innerHeight;
@@ -61,7 +61,7 @@ export const PLACES = `function (...nodes) {
   });
 }`;
 
-/** The same of points in the view of a frame, which an element shows: where they are in the view around it, or null. */
+/** The same for points in the viewport of a frame: converts them to the enclosing viewport, or null. */
 export const THROUGH_FRAME = `function (points) {
   const frame = this, box = frame.getBoundingClientRect(), style = getComputedStyle(frame);
   const scaleX = frame.offsetWidth > 0 ? box.width / frame.offsetWidth : 1;

@@ -8,7 +8,7 @@ type Button = 'left' | 'middle' | 'right';
 const BUTTON_BITS: Record<Button, number> = { left: 1, right: 2, middle: 4 };
 const PATH_STEPS = 5;
 
-/** Clicks once or several times. The commands go out together; the browser takes them in order. */
+/** Clicks once or several times. The commands are sent together; the browser executes them in order. */
 export async function click(
   { cdp }: BrowserTab,
   [x, y]: Point,
@@ -36,7 +36,7 @@ export async function hold({ cdp }: BrowserTab, [x, y]: Point, milliseconds: num
   await cdp.send('Input.dispatchMouseEvent', { type: 'mouseReleased', ...event });
 }
 
-/** Through Playwright, which also carries HTML drag and drop. A list that opens at the press gets the release. */
+/** Uses Playwright, which supports HTML drag and drop. If the press opens a list, the list gets the release. */
 export async function drag({ page }: BrowserTab, popups: Popups, from: Point, to: Point): Promise<void> {
   await page.mouse.move(...from);
   await page.mouse.down();
@@ -48,7 +48,7 @@ export async function drag({ page }: BrowserTab, popups: Popups, from: Point, to
   await page.mouse.up();
 }
 
-/** One event per notch, each taken before the next, so that none are merged. */
+/** One event per notch, each acknowledged before the next, so that none are merged. */
 export async function wheel(
   { cdp }: BrowserTab,
   [x, y]: Point,
@@ -64,7 +64,7 @@ export async function tap(tab: BrowserTab, point: Point, count: number): Promise
   for (let i = 0; i < count; i++) await touch(tab, [point], 0);
 }
 
-/** A finger goes down at the first place, along all of them, and up after a while at the last. */
+/** Touches the first point, moves along the path, and lifts at the last point after `holdMs`. */
 export async function touch({ cdp }: BrowserTab, path: readonly Point[], holdMs: number): Promise<void> {
   for (const [index, [x, y]] of path.entries()) {
     const type = index === 0 ? 'touchStart' : 'touchMove';

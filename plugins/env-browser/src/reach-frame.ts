@@ -3,14 +3,14 @@ import { DEADLINES, type Point } from '@ui-rl/plugin-kit';
 import type { BrowserTab } from './browser-tab';
 import { FrameWalk, type FrameDocument } from './frame-walk';
 
-/** Frames in each other that are followed. */
+/** Maximum depth of nested frames. */
 const MAX_DEPTH = 8;
-/** How long a frame has to feel the pointer before it is moved again. */
+/** How long a frame may take to receive the pointer event before the pointer moves again. */
 const FELT_MS = 20;
-/** Moves that nobody felt after which the page is drawn anew. */
+/** Unanswered moves after which the page is redrawn. */
 const MOVES_PER_DRAWING = 5;
 
-/** A function of a point in the view of a document: the element that a click there would hit. */
+/** A function of a point in the viewport of a document: the element that a click there would hit. */
 const HIT = `(x, y) => {
   let hit = document.elementFromPoint(x, y);
   for (let inner = hit; inner !== null && inner.shadowRoot !== null; ) {
@@ -21,7 +21,7 @@ const HIT = `(x, y) => {
   return hit;
 }`;
 
-/** The same: where that is in the view of the frame which the element shows; null where it shows none. */
+/** The same, converted to the viewport of the frame that the element shows; null if it shows none. */
 const HIT_INSIDE = `(x, y) => {
   const frame = (${HIT})(x, y);
   if (frame === null || !/^(iframe|frame|object|embed|fencedframe)$/.test(frame.localName)) return null;
@@ -39,9 +39,10 @@ const FELT = `new Promise((felt) => {
 })`;
 
 /**
- * Puts the pointer over a point, where a frame of another site is there, and waits until that feels it: a screenshot of another size than the
- * view's own (any `scale` but the device's, any device) has such frames drawn anew, and until then the page around them gets what is meant for
- * them. Whether there is such a frame.
+ * Moves the pointer over a point. If a cross-site frame is there, waits until the frame receives the event: a
+ * screenshot at another size than the viewport's (any `scale` other than the device's, any device) recreates the
+ * surfaces of such frames, and until they are drawn the enclosing page gets their input. Returns whether there is
+ * such a frame.
  */
 export async function reachFrame(tab: BrowserTab, point: Point): Promise<boolean> {
   if (tab.page.frames().length === 1) return false;
@@ -52,7 +53,7 @@ export async function reachFrame(tab: BrowserTab, point: Point): Promise<boolean
     await feelsPointer(walk, frame, tab, point);
     return true;
   } catch {
-    // It has gone meanwhile; what else may be wrong the action itself meets.
+    // The frame was removed meanwhile; the action itself reports any other problem.
     return false;
   } finally {
     await walk.end();
@@ -79,7 +80,7 @@ async function feelsPointer(
   tab: BrowserTab,
   [x, y]: Point,
 ): Promise<void> {
-  // What fails is as good as felt: the frame has gone.
+  // A failure means that the frame is gone, so there is nothing to wait for.
   const felt = walk.evaluate(frame, FELT).then(
     () => true,
     () => true,
@@ -93,8 +94,8 @@ async function feelsPointer(
 }
 
 /**
- * Chromium looks for what is at a place in the frame that it has drawn last; on a busy machine that may be one from before the screenshot, and
- * a page that does not change is not drawn again. Not waited for: a navigation may lose the answer.
+ * Chromium hit-tests in the last drawn frame. On a busy machine that may be older than the screenshot, and an
+ * unchanged page is not redrawn. Not awaited: a navigation may lose the answer.
  */
 function drawAnew({ cdp }: BrowserTab): void {
   cdp.send('Page.captureScreenshot', { format: 'jpeg', quality: 1 }).catch(() => undefined);

@@ -4,13 +4,13 @@ import type { BrowserTab } from './browser-tab';
 import type { BrowserOptions } from './options';
 import { Recording, RECORDINGS } from './recording';
 
-/** How an episode is called by people. */
+/** The display names of an episode. */
 export interface Called {
   name: string;
   title: string;
 }
 
-/** Records one episode of so many. */
+/** Records a sample of the episodes. */
 export class Recorder {
   private episodes = 0;
 
@@ -20,7 +20,7 @@ export class Recorder {
     private readonly log: Log,
   ) {}
 
-  /** @throws PluginError where episodes are to be recorded, and the machine has not said where */
+  /** @throws PluginError if recording is enabled but no folder is configured */
   static refuseWithoutFolder(
     { record_every: every }: Pick<BrowserOptions, 'record_every'>,
     folder: string | undefined,
@@ -32,7 +32,10 @@ export class Recorder {
     );
   }
 
-  /** Begins with the first screen; null where this episode is not recorded. An episode is played also where it cannot be. */
+  /**
+   * Starts with the first screen; null if this episode is not recorded. A failure to record does not stop the
+   * episode.
+   */
   async begin(tab: BrowserTab, first: Screenshot, called: Called): Promise<Recording | null> {
     const { record_every: every, record_mb: mb, record_total_mb: total } = this.options;
     const { folder } = this;

@@ -44,7 +44,10 @@ addEventListener('DOMContentLoaded', () => {
   show(0);
 });`;
 
-/** The beginning of a recording: a page that shows what follows, one picture after the other, and without scripts all of them. */
+/**
+ * The head of a recording: a page that plays the following pictures in order, and shows all of them without
+ * JavaScript.
+ */
 export function beginning(title: string, about: string): string {
   const hash = createHash('sha256').update(PLAYER).digest('base64');
   const policy = `default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-${hash}'`;
@@ -57,12 +60,12 @@ export function beginning(title: string, about: string): string {
 `;
 }
 
-/** @param atMs since the recording began */
+/** @param atMs time since the start of the recording */
 export function picture(atMs: number, type: 'png' | 'jpeg', base64: string): string {
   return `<section data-at="${Math.round(atMs)}"><img alt="" src="data:image/${type};base64,${base64}"></section>\n`;
 }
 
-/** An action, and where it was done. What was typed is not told: the screen shows as much of it as is to be seen. */
+/** An action and its position. Typed text is omitted: the screenshot shows whatever is visible of it. */
 export function actionPart(atMs: number, action: Action, { width, height }: Screenshot): string {
   const point = pointOf(action);
   const percent = (value: number, size: number) => ((100 * (value + 0.5)) / size).toFixed(2);
@@ -83,7 +86,7 @@ function pointOf(action: Action): Point | null {
 function wordsOf(action: Action): string {
   if (action.action === 'type') return `type ${action.text.length} characters`;
   const typed = (key: string) => (/^.$/u.test(key) ? '□' : key);
-  // A character alone is typed; with others it is a command.
+  // A single character is text; a key combination is a command.
   if (action.action === 'key')
     return `key ${(action.keys.length === 1 ? action.keys.map(typed) : action.keys).join(' + ')}`;
   const { action: name, ...rest } = action;

@@ -60,7 +60,7 @@ describe('recordings', () => {
     expect(html).not.toContain('hunter2');
     expect(html).toContain('key □');
     expect(html).toContain('outside_viewport');
-    // Every screen of the episode, and some of what happened while it waited.
+    // Every screen of the episode, and some frames from the time it waited.
     expect(html.match(/image\/png/g)).toHaveLength(6);
     expect(html.match(/image\/jpeg/g)!.length).toBeGreaterThan(2);
     const page = await browser.newPage();

@@ -6,18 +6,18 @@ import { messageOf } from './browser-pool';
 import type { TabLog } from './browser-tab';
 import { actionPart, beginning, note, picture } from './recording-page';
 
-/** Variable of the env service that names the folder. */
+/** Environment variable of the env service that names the folder. */
 export const RECORDINGS = 'BROWSER_RECORDINGS';
 
-/** Between two pictures of what happens while nobody looks. */
+/** Interval of pictures between two steps. */
 const FRAME_MS = 200;
 const JPEG_QUALITY = 60;
 const FILE = /^\d{8}T\d{9}Z-[\w.-]+\.html$/;
 
 export interface RecordingLimits {
-  /** Of one recording. */
+  /** Maximum size of one recording. */
   maxBytes: number;
-  /** Of all in the folder: beyond, the oldest go. */
+  /** Maximum size of all recordings in the folder; the oldest are deleted first. */
   totalBytes: number;
 }
 
@@ -26,7 +26,7 @@ interface Frame {
   sessionId: number;
 }
 
-/** What an episode looks like, as a page that people open: every screen that was seen, what was done, and pictures of what happened between. */
+/** The recording of an episode as an HTML page: every observed screen, every action, and pictures in between. */
 export class Recording {
   private readonly begun = performance.now();
   private writing: Promise<unknown> = Promise.resolve();
@@ -45,9 +45,9 @@ export class Recording {
   }
 
   /**
-   * Begins a recording in a new file of the folder.
+   * Creates a recording in a new file of the folder.
    *
-   * @param name of the episode; with the time it names the file
+   * @param name of the episode; together with the time it forms the file name
    */
   static async begin(
     { folder, name, title }: { folder: string; name: string; title: string },
@@ -71,19 +71,19 @@ export class Recording {
     return recording;
   }
 
-  /** An action is about to be done. */
+  /** Called before an action. */
   acts(action: Action): void {
     this.write(actionPart(this.now, action, this.latest));
   }
 
-  /** What the policy sees. */
+  /** Adds an observation of the policy. */
   shown(screenshot: Screenshot, outcome = 'ok'): void {
     this.latest = screenshot;
     if (outcome !== 'ok') this.write(note(this.now, outcome));
     this.write(picture(this.now, 'png', Buffer.from(screenshot.png).toString('base64')));
   }
 
-  /** Ends it; nothing is written later. Never throws. */
+  /** Closes the file; later writes are ignored. Never throws. */
   async end(how: string): Promise<void> {
     this.cdp.off('Page.screencastFrame', this.onFrame);
     this.cdp.send('Page.stopScreencast').catch(() => undefined);
@@ -97,7 +97,7 @@ export class Recording {
     return performance.now() - this.begun;
   }
 
-  /** The browser makes the next picture when it has heard that this one is there. */
+  /** The browser sends the next picture after this one is acknowledged. */
   private readonly onFrame = ({ data, sessionId }: Frame): void => {
     this.write(picture(this.now, 'jpeg', data));
     const next = () => {
@@ -122,7 +122,7 @@ export class Recording {
   }
 }
 
-/** Removes the oldest recordings until one more has room. Other files of the folder are nobody's business. */
+/** Deletes the oldest recordings until there is space for another. Ignores other files of the folder. */
 async function makeRoom(folder: string, { maxBytes, totalBytes }: RecordingLimits): Promise<void> {
   const names = (await readdir(folder)).filter((name) => FILE.test(name)).toSorted();
   const sizes = await Promise.all(

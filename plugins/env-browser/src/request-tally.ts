@@ -8,7 +8,7 @@ export interface PageRequest {
   body: string | null;
 }
 
-/** Counts the requests that checks ask for; nothing of a request is kept. */
+/** Counts the requests that match checks; the requests themselves are not stored. */
 export class RequestTally {
   private readonly counts = new Map<number, number>();
 
@@ -20,7 +20,7 @@ export class RequestTally {
     }
   }
 
-  /** What was counted for the check at that place. */
+  /** The result of the check at that index. */
   resultOf(place: number): CheckResult {
     const { at_most: most = Infinity, at_least: least = most === Infinity ? 1 : 0 } = this.checks[
       place
@@ -45,13 +45,13 @@ function fits({ method, url, body }: RequestCheck, request: PageRequest): boolea
   return typeof body === 'string' ? request.body.includes(body) : hasFields(fieldsOf(request.body), body);
 }
 
-/** A body of JSON, else of a form. */
+/** Parses a JSON body, otherwise a form body. */
 function fieldsOf(body: string): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(body);
     if (isRecord(parsed)) return parsed;
   } catch {
-    // No JSON.
+    // Not JSON.
   }
   return Object.fromEntries(new URLSearchParams(body));
 }

@@ -11,7 +11,7 @@ const renderer = () => chromiums().find(({ command }) => command.includes('--typ
 const statusOf = (pid: number, name: string) =>
   new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'latin1'))![1];
 
-/** Whether this kernel gives namespaces to a user that is not root. */
+/** Whether this kernel allows user namespaces for unprivileged users. */
 function hasNamespaces(): boolean {
   const asUser = process.getuid?.() === 0 ? ['setpriv', '--reuid=61184', '--clear-groups'] : ['env'];
   try {
@@ -101,7 +101,7 @@ describe('the confinement of a browser', () => {
   });
 
   it('names what keeps a browser from starting as another user, and starts it as it can', async () => {
-    // As where the browser lies in a home that only root may enter.
+    // Simulates a browser in a home folder that only root may enter.
     lab.programs.chromium = programOf(
       lab.folder,
       '[ "$(id -u)" = "$OWNER" ] || { echo "this browser is not for you" >&2; exit 1; }',

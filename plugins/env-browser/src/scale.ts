@@ -1,6 +1,6 @@
 import type { Action, Point } from '@ui-rl/plugin-kit';
 
-/** An action with its places, which are pixels of the screenshot, in pixels of the page: `scale` of the former are one of the latter. */
+/** Converts an action's points from screenshot pixels to CSS pixels; one CSS pixel is `scale` screenshot pixels. */
 export function inCssPixels(action: Action, scale: number): Action {
   if (scale === 1) return action;
   const scaled: Record<string, unknown> = { ...action };

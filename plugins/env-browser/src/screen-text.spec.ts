@@ -2,7 +2,7 @@ import type { BrowserOptions } from './options';
 import { Lab, VIEWPORT, WebServer, type Player } from '../test/support';
 import { boundedText } from './screen-text';
 
-/** Every kind of element that has a state, and some that nobody can see. */
+/** Every kind of element that has a state, and some invisible ones. */
 const FORM = `<title>Form “A”</title>
 <style>body { margin: 0; font: 10px/20px sans-serif } button, input, p, h1, select { display: block; margin: 0; height: 20px; font: inherit; width: 100px; box-sizing: border-box; border: 0; padding: 0 } [hidden] { display: none }</style>
 <h1>Sign in</h1>
@@ -28,7 +28,7 @@ async function open(options: Partial<BrowserOptions>, pages: Record<string, stri
   return lab.start({ observation: 'both', ...options });
 }
 
-/** Where the text says that an element is. */
+/** The position of an element according to the text. */
 function placeOf(text: string | undefined, words: string): [number, number] {
   const line = text?.split('\n').find((each) => each.includes(words));
   const place = /\((\d+),(\d+)\)$/.exec(line ?? '');

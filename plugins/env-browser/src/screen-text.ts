@@ -3,34 +3,36 @@ import { leaveFrames, linesOfPage, type DocumentLine } from './ax-frames';
 import { placesOf } from './ax-places';
 import type { BrowserTab } from './browser-tab';
 
-/** Elements that are asked where they are. */
+/** Maximum elements whose positions are queried. */
 const MAX_PLACES = 1_500;
-/** Of a page with more of them, those that are asked first, evenly from all over it. */
+/** On pages with more elements, the number sampled first, evenly over the page. */
 const PROBES = 500;
-/** So few lines are asked one by one. */
+/** Up to this number, elements are queried individually. */
 const FEW = 60;
-/** For the line that says what was left out. */
+/** Space reserved for the line that reports omissions. */
 const NOTICE = 80;
 
-/** A line with its place in CSS pixels of the screen; null where no action would reach it now. */
+/** A line with its position in CSS pixels of the viewport; null if no action would currently reach it. */
 export interface PlacedLine {
   depth: number;
   text: string;
   place: Point | null;
 }
 
-/** What lies over a page, such as an open list. */
+/** An overlay such as an open list. */
 export interface LinesOver {
   lines: readonly PlacedLine[];
   covers(place: Point): boolean;
 }
 
 /**
- * The screen of a page as text: its accessibility tree, an element a line, indented by a space a level. `(x,y)` is where an action reaches the
- * element, in pixels of the screenshot; what has none is scrolled away, hidden or covered. Elements have no ids: actions name pixels.
+ * The screen of a page as text: its accessibility tree, one element per line, indented by one space per level.
+ * `(x,y)` is where an action reaches the element, in screenshot pixels; elements without it are scrolled away, hidden
+ * or covered. Elements have no ids: actions use pixels.
  *
- * @param maxLength in characters; beyond, what has no place is left out first, and the last line says how much was
- * @param over what lies over the page, told after it; null where there is nothing
+ * @param maxLength in characters; lines without a position are omitted first, and the last line says how many were
+ * omitted
+ * @param over the overlay, listed last; null if there is none
  */
 export async function screenText(
   tab: BrowserTab,
@@ -67,8 +69,8 @@ async function withPlaces(lines: readonly DocumentLine[], tab: BrowserTab): Prom
 }
 
 /**
- * Of the lines those that may be on the screen, by the boxes that the browser has drawn: one question about all of them, where each place is two.
- * Of frames, and on devices, whose boxes are in other pixels, all are.
+ * The lines that may be on the screen, by their layout boxes: one query for all, while each position costs two.
+ * Frames and emulated devices use other pixels, so all of their lines are kept.
  */
 async function drawnNear(lines: readonly DocumentLine[], { cdp, spec }: BrowserTab): Promise<number[]> {
   const all = [...lines.keys()];
@@ -88,7 +90,7 @@ async function drawnNear(lines: readonly DocumentLine[], { cdp, spec }: BrowserT
   });
 }
 
-/** Of very many lines those whose neighbours are on the screen. */
+/** Of very many lines, those whose neighbors are on the screen. */
 async function nearScreen(asked: readonly number[], lines: readonly DocumentLine[]): Promise<number[]> {
   const stride = Math.ceil(asked.length / PROBES);
   const probes = [...asked.keys()].filter((at) => at % stride === 0);
@@ -112,7 +114,7 @@ function shownPlace(place: Point | null, { spec: { viewport, scale } }: BrowserT
   return ` (${pixel(place[0], viewport.width)},${pixel(place[1], viewport.height)})`;
 }
 
-/** @param isPlaced of each line @param maxLength in characters, the notice included */
+/** @param isPlaced whether each line has a position @param maxLength in characters, the notice included */
 export function boundedText(
   lines: readonly string[],
   isPlaced: readonly boolean[],

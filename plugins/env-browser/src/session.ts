@@ -26,7 +26,7 @@ const MAX_ERROR = 1_000;
 /** One episode on a page. */
 export class BrowserSession implements EnvironmentSession {
   private over = false;
-  /** How the page has ended the episode. */
+  /** How the page ended the episode. */
   private ended: BrowserError | null = null;
   /** The last screenshot. */
   private shown: Screenshot;
@@ -39,7 +39,7 @@ export class BrowserSession implements EnvironmentSession {
     private readonly popups: Popups,
     private readonly observing: Observing,
     private readonly recording: Recording | null,
-    /** Takes the page back: for another episode, or to be closed. */
+    /** Returns the page for another episode, or for closing. */
     private readonly giveBack: (tab: BrowserTab, healthy: boolean) => Promise<void>,
   ) {
     this.surveyor = new Surveyor(tab);
@@ -86,13 +86,16 @@ export class BrowserSession implements EnvironmentSession {
     );
   }
 
-  /** Does something with the page; something else where the page ends the episode by itself, or has. What the infrastructure does is thrown. */
+  /**
+   * Runs work on the page, or `otherwise` if the page has ended the episode by itself. Throws infrastructure
+   * failures.
+   */
   private async unlessEnded<T>(
     deadline: Deadline,
     work: () => Promise<T>,
     otherwise: (ended: BrowserError) => T,
   ): Promise<T> {
-    // One that hung is not waited for again.
+    // Do not wait again for a page that hung.
     if (this.ended?.end === 'page_hangs') return otherwise(this.ended);
     try {
       return await this.tab.during(deadline, work);
@@ -105,7 +108,7 @@ export class BrowserSession implements EnvironmentSession {
     }
   }
 
-  /** The episode is over with what was seen last. */
+  /** Ends the episode with the last observation. */
   private lastStep({ end }: BrowserError): StepOutcome {
     const outcome = end!;
     this.recording?.shown(this.shown, outcome);
@@ -135,7 +138,7 @@ export class BrowserSession implements EnvironmentSession {
   }
 }
 
-/** Failures of the world become values; everything else propagates. */
+/** Expected failures become values; all other errors propagate. */
 export async function asReply<T>(work: () => Promise<T>): Promise<Reply<T>> {
   try {
     return { ok: true, value: await work() };

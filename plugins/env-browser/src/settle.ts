@@ -3,13 +3,16 @@ import type { BrowserTab } from './browser-tab';
 
 const TWO_FRAMES = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))';
 const ONE_FRAME = 'new Promise((done) => requestAnimationFrame(() => done()))';
-/** The page's thread has dealt with the events: a screenshot asked for before that often waits for a second frame. */
+/**
+ * Waits for the page's main thread to handle pending events: an earlier screenshot would often wait for a second
+ * frame.
+ */
 const A_TURN = '0';
 
 /**
- * Waits until the page shows the effect of the last action: its own `uirl.settled()` where it has one. A page with
- * `uirl` is taken to draw within its event handlers, which the screenshot waits for anyway; wheel and movements reach
- * the handlers with the next frame. Any other page gets two frames, and the time to load what it navigates to.
+ * Waits until the page shows the effect of the last action, by its own `uirl.settled()` if it has one. A page with
+ * `uirl` is assumed to draw within its event handlers, which the screenshot waits for anyway; wheel and move events
+ * reach the handlers with the next frame. Any other page gets two frames, and the time to load if it navigates.
  */
 export async function settle(tab: BrowserTab, isContinuous: boolean): Promise<void> {
   if (tab.contract.settled) await tab.evaluate('window.uirl?.settled?.()');
@@ -24,7 +27,7 @@ async function settlePage(tab: BrowserTab): Promise<void> {
     try {
       await tab.evaluate(TWO_FRAMES);
     } catch (error) {
-      // A navigation in between takes the page's promise away.
+      // A navigation during the call rejects the page's promise.
       if (performance.now() >= until) throw error;
     }
   } while (tab.isNavigating && performance.now() < until);

@@ -21,7 +21,7 @@ describe('the text of a page', () => {
     await web.stop();
   });
 
-  /** Whether each check holds at once. */
+  /** Whether each check holds immediately. */
   async function judge(html: string, checks: Check[], options: Record<string, unknown> = {}) {
     lab.page('p', html);
     const player = await lab.open({ page: 'p', ...options }, { checks });

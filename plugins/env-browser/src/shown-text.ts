@@ -4,19 +4,19 @@ import type { BrowserTab } from './browser-tab';
 import { FrameWalk } from './frame-walk';
 import { captureLayout, textPieces } from './layout-text';
 
-/** Frames with a process of their own that are read. */
+/** Maximum cross-process frames read. */
 const MAX_FRAMES = 32;
 
-/** The text that a page shows. */
+/** The visible text of a page. */
 export interface ShownText {
   text: string;
-  /** Whether all of it could be read: a frame may be gone, or be one of too many. */
+  /** Whether all of it was read; false if a frame is gone or exceeds the limit. */
   isWhole: boolean;
 }
 
 /**
- * The text that a page lays out, in itself, in its shadow roots, open or closed, and in its frames, of whichever site; what is filled in but for
- * passwords, and the chosen option of a list. Scripts of the page change nothing of it.
+ * The text that a page lays out, including open and closed shadow roots, frames of any site, form values except
+ * passwords, and the selected option of a list. Page scripts cannot falsify it.
  */
 export async function shownText(tab: BrowserTab): Promise<ShownText> {
   return tab.afterNavigation(async () => {
@@ -37,7 +37,7 @@ class TextReader {
 
   constructor(private readonly walk: FrameWalk) {}
 
-  /** What is drawn by the process that a session is of. */
+  /** Reads what the session's process draws. */
   async read(session: CDPSession): Promise<string> {
     let text = '';
     for (const piece of textPieces(await captureLayout(session))) {

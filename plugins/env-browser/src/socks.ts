@@ -14,8 +14,8 @@ const IPV6 = 4;
 const REPLIES = { granted: 0, not_allowed: 2, unreachable: 4 };
 
 /**
- * The beginning of a SOCKS 5 connection (RFC 1928), up to where it is to lead: without authentication, the one command
- * `connect`. Throws where it is anything else, or ends.
+ * Reads the start of a SOCKS 5 connection (RFC 1928) up to its target: without authentication, command `connect`
+ * only. Throws for anything else, or if the connection ends.
  */
 export async function readSocksRequest(socket: Socket): Promise<Endpoint> {
   const read = reader(socket);
@@ -30,7 +30,7 @@ export async function readSocksRequest(socket: Socket): Promise<Endpoint> {
   return { host, port: port.readUInt16BE() };
 }
 
-/** What the connection became; the address of the other end is nobody's business. */
+/** The reply for an outcome; it does not disclose the address of the other end. */
 export function replyTo(outcome: keyof typeof REPLIES): Buffer {
   return Buffer.from([VERSION, REPLIES[outcome], 0, IPV4, 0, 0, 0, 0, 0, 0]);
 }
@@ -45,13 +45,13 @@ async function readHost(read: Read, type: number): Promise<string> {
   return (await read(length)).toString('latin1');
 }
 
-/** In the form that URLs have, so that it can be compared. */
+/** Formatted as in URLs, so that it can be compared. */
 function ipv6Of(bytes: Buffer): string {
   const groups = Array.from({ length: 8 }, (_, i) => bytes.readUInt16BE(2 * i).toString(16));
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
 }
 
-/** Reads from a socket without taking more than is asked for: what follows is for the other end. */
+/** Reads exactly the requested bytes from a socket; the following data belongs to the other end. */
 function reader(socket: Socket): Read {
   return (bytes) =>
     new Promise((resolve, reject) => {

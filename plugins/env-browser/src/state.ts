@@ -7,7 +7,7 @@ import type { BrowserTab } from './browser-tab';
 
 export type State = Record<string, unknown> | null;
 
-/** As a page tells it, which need not be true. */
+/** As reported by the page, which may be false. */
 interface Shown {
   url: unknown;
   title: unknown;
@@ -17,9 +17,9 @@ const MAX_URL = 2_000;
 const HAS_STATE = "typeof window.uirl?.state === 'function'";
 
 /**
- * The state that verifiers judge, as the page tells it; where it has none to tell, its address and title.
+ * The state for verifiers as reported by the page; address and title for pages without `uirl`.
  *
- * @throws BrowserError where it cannot be read, or is none
+ * @throws BrowserError if it cannot be read, or is invalid
  */
 export async function readState(tab: BrowserTab): Promise<State> {
   if (!tab.contract.state) return shownState(tab);
@@ -34,13 +34,15 @@ export async function readState(tab: BrowserTab): Promise<State> {
 }
 
 async function shownState(tab: BrowserTab): Promise<State> {
-  const shown = await tab.evaluate<Shown>('({ url: location.href.slice(0, 2001), title: document.title.slice(0, 2001) })');
+  const shown = await tab.evaluate<Shown>(
+    '({ url: location.href.slice(0, 2001), title: document.title.slice(0, 2001) })',
+  );
   return { url: pageText(String(shown.url), MAX_URL), title: plainText(pageText(String(shown.title))) };
 }
 
 /**
- * The state at the end of an episode, with what the page says of the checks of its task; under that key a page itself can say nothing. Of a page that
- * no longer tells its state, address and title are told, and no check of the state holds.
+ * The state at the end of an episode, including the results of the task's checks; the page cannot set that key. If a
+ * page no longer reports its state, it contains address and title, and no state check holds.
  */
 export async function judgedState(tab: BrowserTab, deadline: Deadline): Promise<State> {
   const told = await readState(tab).catch((error: unknown) => {
@@ -54,7 +56,10 @@ export async function judgedState(tab: BrowserTab, deadline: Deadline): Promise<
   return withResults(state, results);
 }
 
-/** The state of a page that can no longer be read: no check of it holds, whatever it asks for, but those of requests, which were counted. */
+/**
+ * The state of a page that can no longer be read: no check holds, not even a negated one, except request checks,
+ * which were counted earlier.
+ */
 export function unreadState(tab: BrowserTab, reason: string): State {
   const { checks } = tab.spec;
   const results = checks.map((check, place): [number, CheckResult] => [

@@ -16,13 +16,13 @@ import {
 import type { BrowserContextOptions } from 'playwright';
 import { BrowserError } from './errors';
 
-/** What Playwright's `context.storageState({path})` writes of somebody who is logged in. */
+/** The output of Playwright's `context.storageState({path})` for a logged-in user. */
 export type StorageState = Exclude<NonNullable<BrowserContextOptions['storageState']>, string>;
 
-/** Variable of the env service that names the folder. */
+/** Environment variable of the env service that names the folder. */
 export const STORAGE_STATES = 'BROWSER_STORAGE_STATES';
 
-/** A file in the folder that the service was told; no path. */
+/** A file name in the configured folder, not a path. */
 const NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
 
 export function isStorageStateName(value: unknown): value is string {
@@ -30,7 +30,7 @@ export function isStorageStateName(value: unknown): value is string {
 }
 
 /**
- * Reads `<folder>/<name>.json`. Messages name the place of what is wrong, never what stands there.
+ * Reads `<folder>/<name>.json`. Messages give the location of an error, never the content.
  *
  * @throws BrowserError `bad_task`
  */
@@ -60,7 +60,7 @@ function parse(path: string, wrong: (problem: string) => never): object {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // What the parser says quotes the file.
+    // The parser's message quotes the file.
   }
   return wrong(`but ${path} holds no JSON object`);
 }

@@ -1,4 +1,4 @@
-/** Selectors of elements, and what has the keyboard, within one document. */
+/** Selectors of elements, and the focused element, within one document. */
 const SELECTORS_AND_FOCUS = `
   const quoted = (text) => '"' + String(text).replace(/["\\\\]/g, '\\\\$&') + '"';
   const isMade = (id) => /\\d{4,}|^[:_]|[:]r|^radix|^react/.test(id);
@@ -50,14 +50,14 @@ const SELECTORS_AND_FOCUS = `
     return { selector, isFrame, isSecret: isSecret(inner), ...(isSecret(inner) ? { value: inner.value.slice(0, 2000) } : {}) };
   };`;
 
-/** Run in a document: the element of it that has the keyboard; null where none has. */
+/** Runs in a document: the focused element; null if there is none. */
 export const ACTIVE_ELEMENT = `(() => {
   ${SELECTORS_AND_FOCUS}
   const element = active();
   return element === null ? null : within(element);
 })()`;
 
-/** Run in a document: what has the keyboard there. */
+/** Runs in a document: describes its focused element. */
 export const FOCUS = `(() => {
   ${SELECTORS_AND_FOCUS}
   const element = active();
@@ -65,8 +65,9 @@ export const FOCUS = `(() => {
 })()`;
 
 /**
- * Run in a page: a function of a point (CSS pixels of the viewport, or null) that tells what is shown and stored. Selectors prefer what
- * authors name: ids, test ids, names, labels; else the place in the document.
+ * Runs in a page: a function of a point (CSS pixels of the viewport, or null) that reports what is visible and
+ * stored. Selectors prefer names that authors choose: ids, test ids, names, labels; otherwise the position in the
+ * document.
  */
 export const PAGE_REPORT = `(at) => {
   const MAX_ELEMENTS = 400, MAX_LINES = 400, MAX_TEXT = 200, MAX_VALUE = 2000;
@@ -122,7 +123,7 @@ export const PAGE_REPORT = `(at) => {
   };
 }`;
 
-/** Run in a page's own window: the data that its scripts have put there, as expressions and JSON. */
+/** Runs in the page's main world: data that its scripts put on `window`, as expressions and JSON. */
 export const GLOBALS = `(() => {
   const MAX_GLOBALS = 50, MAX_CHARACTERS = 4000;
   const found = {};

@@ -5,19 +5,21 @@ import { focusWithin, type ToldFocus } from './focus';
 import { GLOBALS, PAGE_REPORT } from './survey-script';
 import { pageState } from './page-text';
 
-/** What the script of a page report gives. */
+/** The result of the page report script. */
 type PageReport = Pick<Survey, 'lines' | 'elements' | 'storage' | 'target'> & { focus: ToldFocus | null };
 
 const MAX_REQUESTS = 500;
 const ASKED_FOR_BY_SCRIPTS = new Set(['xhr', 'fetch', 'ping', 'other']);
 
-/** Says what of a page could be checked, to a person who writes checks. Nothing of it costs an episode that nobody looks at. */
+/**
+ * Lists what could be checked on a page, for users who write checks. It costs nothing in episodes without a survey.
+ */
 export class Surveyor {
   private requests: { method: string; url: string }[] | undefined;
 
   constructor(private readonly tab: BrowserTab) {}
 
-  /** @param at in pixels of the screenshot */
+  /** @param at in screenshot pixels */
   async survey(at: Point | null): Promise<Survey> {
     const { tab } = this;
     this.listen();
@@ -39,7 +41,7 @@ export class Surveyor {
     this.tab.page.off('response', this.note);
   }
 
-  /** From the first question on, which comes before the first action. */
+  /** Starts with the first survey, which precedes the first action. */
   private listen(): void {
     if (this.requests !== undefined) return;
     this.requests = [];

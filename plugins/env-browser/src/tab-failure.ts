@@ -1,6 +1,8 @@
 import { BrowserError } from './errors';
 
-/** That a tab is of no more use, and why. A tab outlives many episodes: who no longer waits is forgotten. */
+/**
+ * Whether and why a tab is unusable. A tab outlives many episodes, so listeners are removed when they stop waiting.
+ */
 export class TabFailure {
   private error: BrowserError | null = null;
   private readonly waiting = new Set<(error: BrowserError) => void>();
@@ -9,7 +11,7 @@ export class TabFailure {
     return this.error !== null;
   }
 
-  /** The first one counts. */
+  /** Only the first failure is kept. */
   happens(error: BrowserError): void {
     if (this.happened) return;
     this.error = error;
@@ -17,13 +19,13 @@ export class TabFailure {
     this.waiting.clear();
   }
 
-  /** Calls back when it happens, at once where it has. */
+  /** Calls back on failure, immediately if it has already failed. */
   whenHappened(tell: (error: BrowserError) => void): void {
     if (this.error === null) this.waiting.add(tell);
     else tell(this.error);
   }
 
-  /** It, where it has happened or does so within a time; else null. */
+  /** The failure, if it has happened or happens within the given time; otherwise null. */
   async within(milliseconds: number): Promise<BrowserError | null> {
     let tell: (error: BrowserError | null) => void = () => undefined;
     const happened = new Promise<BrowserError | null>((resolve) => (tell = resolve));
@@ -37,7 +39,7 @@ export class TabFailure {
     }
   }
 
-  /** Waits for work until it is done, the tab fails, or the signal aborts. Throws `BrowserError` for the last two. */
+  /** Waits until the work finishes, the tab fails, or the signal aborts. Throws `BrowserError` for the last two. */
   async orDone<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     let end: (error: BrowserError) => void = () => undefined;
     const ended = new Promise<never>((_resolve, reject) => (end = reject));
@@ -55,7 +57,7 @@ export class TabFailure {
   }
 }
 
-/** How the process of a page has ended, as Chromium says it. */
+/** Maps Chromium's termination status of a page's process to an error. */
 export function crashOf(status: string): BrowserError {
   return status === 'crashed' || status === 'oom'
     ? new BrowserError('crashed', 'the page crashed, by its own fault or out of memory', {

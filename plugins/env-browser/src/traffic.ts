@@ -1,28 +1,28 @@
-/** What a page may tell at once, and how quickly it may go on: far above what a page needs to load. */
+/** How much a page may send at once, and at what rate; far above what loading a page needs. */
 const BURST = { cost: 5_000, bytes: 64 * 2 ** 20 };
 const PER_SECOND = { cost: 1_000, bytes: 16 * 2 ** 20 };
 /** Share of a burst below which a page is calm. */
 const CALM = 0.1;
-/** Work for an event that nobody hears, in events that somebody hears. */
+/** Cost of an event without listeners, relative to one with listeners. */
 const UNHEARD_COST = 0.5;
 
 /** The traffic of one context. */
 export interface TrafficWatch {
-  /** Whether its pages tell no more now than pages do between two steps. */
+  /** Whether its pages send no more than is normal between two steps. */
   isCalm(): boolean;
   end(): void;
 }
 
 /**
- * What the pages of a browser make it tell: every message of a console, every request and frame is an event. All pages
- * share one connection, thus a page that tells more than its share is cut off before it holds up the others.
+ * Measures the events that pages cause: console messages, requests and frames are events of the browser connection.
+ * All pages share it, so a page that exceeds its share is cut off before it delays the others.
  */
 export class Traffic {
-  /** Session of the protocol → context of the page. */
+  /** DevTools session → context of the page. */
   private readonly contexts = new Map<string, string>();
   private readonly meters = new Map<string, Meter>();
 
-  /** Has `onFlood` called once where the pages of a context tell too much. */
+  /** Calls `onFlood` once when the pages of a context exceed their share. */
   watch(contextId: string, onFlood: () => void): TrafficWatch {
     const meter = new Meter(onFlood);
     this.meters.set(contextId, meter);
@@ -37,12 +37,12 @@ export class Traffic {
     this.contexts.delete(sessionId);
   }
 
-  /** Whether an event of so many bytes is within the share of its page. */
+  /** Whether an event of this size is within the share of its page. */
   admits(sessionId: string | null, bytes: number, isHeard: boolean): boolean {
     return this.meterOf(sessionId)?.admits(bytes, isHeard ? 1 : UNHEARD_COST) ?? true;
   }
 
-  /** The page told something that is too large to be taken in. */
+  /** Called when a page's message was too large to read. */
   overflowed(sessionId: string | null): void {
     this.meterOf(sessionId)?.flood();
   }
@@ -53,7 +53,7 @@ export class Traffic {
   }
 }
 
-/** A leaky bucket: filled by events, emptied by time. */
+/** A leaky bucket: filled by events, drained over time. */
 class Meter {
   private cost = 0;
   private bytes = 0;

@@ -1,7 +1,10 @@
 import { TYPED_TEXTS } from '@ui-rl/testkit';
 import { Lab } from '../test/support';
 
-/** Keeps what is typed, and how often what was told of it. Tab is kept as a character in the area, and moves the focus elsewhere. */
+/**
+ * Records typed text, and how often each event was sent. Tab is kept as a character in the text area and moves the
+ * focus elsewhere.
+ */
 const PAGE = `
 <style>body, form { margin: 0 } input, textarea { display: block; box-sizing: border-box; width: 150px; height: 30px }</style>
 <input id="a"><input id="b">
@@ -21,7 +24,7 @@ const PAGE = `
   window.uirl = { state: () => ({ a: a.value, b: b.value, c: c.value, area: area.value, counts, focus: document.activeElement.id }) };
 </script>`;
 
-/** Where the fields are. */
+/** Positions of the fields. */
 const AT = { a: { x: 20, y: 15 }, area: { x: 20, y: 75 }, c: { x: 20, y: 105 } };
 
 interface State {
@@ -99,7 +102,7 @@ describe('typing', () => {
   });
 
   it('a text that takes longer than there is time is cut short, and the episode goes on', async () => {
-    // A little more than is left for the screenshot.
+    // Slightly more than the time reserved for the screenshot.
     const { outcome, area } = await typeInto('area', '\n'.repeat(9_000), 3_000);
     expect(outcome).toBe('cut_short');
     expect(area.length).toBeGreaterThan(0);

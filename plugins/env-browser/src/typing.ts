@@ -2,11 +2,14 @@ import { keystrokesOf, type Deadline } from '@ui-rl/plugin-kit';
 import type { BrowserTab } from './browser-tab';
 import { isOnKeyboard } from './keys';
 
-/** The characters of a longer text are inserted at once, as if they were pasted: a keystroke takes 1 to 4 ms. */
+/** Characters of a longer text are inserted at once, as if pasted: a keystroke takes 1 to 4 ms. */
 const MAX_KEYSTROKES = 256;
 const KEYS = { enter: 'Enter', tab: 'Tab' };
 
-/** Types a text where the focus is. Stops where there is no more time for the screenshot, which the outcome says. */
+/**
+ * Types a text into the focused element. Stops when only the time for the screenshot is left, which the outcome
+ * reports.
+ */
 export async function type(
   tab: BrowserTab,
   text: string,
@@ -29,7 +32,10 @@ export async function type(
   }
 }
 
-/** Presses the key of a character, also of one that the keyboard Playwright imitates has none for: the page is told of a key with its name. */
+/**
+ * Presses the key of a character. For characters that Playwright's keyboard layout lacks, the page gets key events
+ * with the character as name.
+ */
 export async function typeCharacter({ page, cdp }: BrowserTab, character: string): Promise<void> {
   if (isOnKeyboard(character)) {
     await page.keyboard.type(character);

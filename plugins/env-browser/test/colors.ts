@@ -3,7 +3,7 @@ import sharp from 'sharp';
 type Point = [number, number];
 type Rgb = readonly [number, number, number];
 
-/** The middle of what has exactly this color in a screenshot, in its pixels; null where nothing has. */
+/** The center of the area of exactly this color in a screenshot, in its pixels; null if there is none. */
 export async function middleOf(png: Uint8Array, color: Rgb): Promise<Point | null> {
   const { data, info } = await sharp(png).removeAlpha().raw().toBuffer({ resolveWithObject: true });
   const [xs, ys]: [number[], number[]] = [[], []];
@@ -17,7 +17,7 @@ export async function middleOf(png: Uint8Array, color: Rgb): Promise<Point | nul
   return [middle(xs), middle(ys)];
 }
 
-/** Pixels that differ between two screenshots of one size. */
+/** The number of pixels that differ between two screenshots of the same size. */
 export async function differing(one: Uint8Array, two: Uint8Array): Promise<number> {
   const [a, b] = await Promise.all([one, two].map((png) => sharp(png).removeAlpha().raw().toBuffer()));
   if (a.length !== b.length) return Infinity;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { programOf } from './support';
 
-/** Events that something leaves the browser by, whichever of its parts asks. */
+/** Log events of outgoing traffic, by any part of the browser. */
 const LEAVING = {
   TCP_CONNECT_ATTEMPT: 'tcp',
   UDP_BYTES_SENT: 'udp',
@@ -21,20 +21,20 @@ interface LoggedEvent {
   params?: { address?: string; host?: string };
 }
 
-/** A browser that writes down what its network service does (chromium.org, "NetLog"). */
+/** A browser that logs its network service (chromium.org, "NetLog"). */
 export class NetLog {
   readonly folder = mkdtempSync(join(tmpdir(), 'net-log-'));
   private readonly file = join(this.folder, 'log.json');
 
-  /** A program that starts the browser so. */
+  /** A program that starts the browser with logging. */
   program(): string {
     const program = programOf(this.folder, `set -- --log-net-log=${this.file} "$@"`);
-    // The browser may be another user.
+    // The browser may run as another user.
     chmodSync(this.folder, 0o777);
     return program;
   }
 
-  /** Where anything was sent or asked for, in order. Once the browser has ended. */
+  /** Every endpoint that was contacted or looked up, in order. Call it after the browser has ended. */
   departures(): Departure[] {
     const [head, ...lines] = readFileSync(this.file, 'utf8').split('\n"events": [\n');
     const { constants } = JSON.parse(`${head.replace(/,\s*$/, '')}}`) as {
@@ -66,7 +66,7 @@ function typeOf(types: Record<string, number>, name: string): number {
   return types[name];
 }
 
-/** The last line is cut off where the browser was killed. */
+/** The last line is incomplete if the browser was killed. */
 function eventOf(line: string): LoggedEvent | null {
   try {
     return JSON.parse(line.replace(/,$/, '')) as LoggedEvent;

@@ -1,4 +1,4 @@
-// A process that holds an open page until it is killed; says so once the page is there.
+// A process that holds an open page until it is killed; prints a line once the page is open.
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

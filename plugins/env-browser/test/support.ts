@@ -14,12 +14,12 @@ import browser from '../src/index';
 import { BrowserOptions } from '../src/options';
 import { STORAGE_STATES } from '../src/storage-state';
 
-/** The browser that is found where nobody names one. */
+/** The default browser. */
 export function browserPath(): string {
   return findBrowser(undefined, chromium.executablePath());
 }
 
-/** A program that runs some lines of shell and becomes the browser. For whichever user the browser runs as. */
+/** A program that runs some shell lines and then executes the browser. Accessible to any user. */
 export function programOf(folder: string, shell: string): string {
   const program = join(folder, `chromium-${randomUUID()}`);
   writeFileSync(program, `#!/bin/sh\nOWNER=${process.getuid?.()}\n${shell}\nexec ${browserPath()} "$@"\n`);
@@ -28,7 +28,9 @@ export function programOf(folder: string, shell: string): string {
   return program;
 }
 
-/** A browser whose kernel refuses user namespaces, as in a chroot, or in a container with the usual filter. */
+/**
+ * A browser whose kernel refuses user namespaces, as in a chroot, or in a container with the default seccomp filter.
+ */
 export function withoutNamespaces(folder: string): string {
   const refuse =
     'echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --ambient-caps -all --inh-caps -all "$@"';
@@ -40,7 +42,7 @@ export function withoutNamespaces(folder: string): string {
 
 export const VIEWPORT = { width: 160, height: 224 };
 
-/** How a session is opened, and fields of its task. */
+/** Session options, and fields of its task. */
 interface Opening extends Partial<Task> {
   seed?: number;
   owner?: string;
@@ -50,20 +52,20 @@ interface Opening extends Partial<Task> {
 
 export { Player, value };
 
-/** How long a step may take. */
+/** Time limit of a step. */
 const STEP_MS = 10_000;
 
-/** A browser environment with sessions over it and a folder of plugin pages. */
+/** A browser environment with sessions and a folder of plugin pages. */
 export class Lab {
   readonly folder = mkdtempSync(join(tmpdir(), 'pages-'));
   readonly pages: Record<string, string> = {};
   readonly log: string[] = [];
-  /** As a service is told them. */
+  /** Configured program paths, as for a service. */
   readonly programs: Record<string, string> = {};
   storageStates: string | undefined;
-  /** How long reading the final state may take. */
+  /** Time limit for reading the final state. */
   closeDeadlineMs = 6_000;
-  /** Further variables that it is told. */
+  /** Additional environment variables. */
   readonly variables: Record<string, string> = {};
   environment: Environment;
   sessions: Sessions;
@@ -93,13 +95,13 @@ export class Lab {
     rmSync(this.folder, { recursive: true });
   }
 
-  /** Profiles of the tabs between two episodes. */
+  /** Profiles of idle tabs. */
   kept(): string[] {
     const { idle } = this.environment as unknown as { idle: { tab: BrowserTab }[] };
     return idle.map(({ tab }) => tab.contextId);
   }
 
-  /** Makes a plugin page of a piece of HTML, with further files beside it. */
+  /** Creates a plugin page from HTML, with optional further files. */
   page(name: string, html: string, files: Record<string, string> = {}): void {
     this.pages[name] = join(this.folder, name);
     for (const [path, text] of Object.entries({ 'index.html': `<!doctype html>${html}`, ...files })) {
@@ -134,7 +136,7 @@ export function codeOf(reply: Reply<unknown>): string {
   return reply.ok ? 'ok' : reply.error.code;
 }
 
-/** An HTTP server on a free port that remembers what was asked of it. */
+/** An HTTP server on a free port that records its requests. */
 export class WebServer {
   readonly asked: string[] = [];
   private readonly server = createServer((request, response) => {
@@ -168,14 +170,14 @@ export class WebServer {
   }
 }
 
-/** The main processes of the browsers this process has started. */
+/** The main processes of the browsers that this process started. */
 export function browsers(): ProcessInfo[] {
   return descendants(process.pid).filter(
     ({ command }) => command.includes('--remote-debugging-pipe') && !command.includes('--type='),
   );
 }
 
-/** Where the first of them keeps its files. */
+/** The home folder of the first browser. */
 export function homeOfBrowser(): string {
   const environment = readFileSync(`/proc/${browsers()[0].pid}/environ`, 'utf8');
   return /(?:^|\0)HOME=([^\0]+)/.exec(environment)![1];

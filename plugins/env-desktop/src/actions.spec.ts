@@ -1,7 +1,7 @@
 import { TYPED_TEXTS } from '@ui-rl/testkit';
 import { Lab, pixelOf, type Player } from '../test/support';
 
-/** Keeps what reaches it, as a page sees it. */
+/** Records the events it receives. */
 const PAGE = `<title>events</title>
 <style>body { margin: 0; overflow: hidden; background: #fff } textarea { position: absolute; left: 10px; top: 100px; width: 280px; height: 60px }</style>
 <div id="colour" style="position:absolute;left:200px;top:10px;width:80px;height:40px"></div><textarea></textarea>
@@ -42,7 +42,7 @@ describe('actions on a desktop', () => {
   afterAll(() => lab.stop(), 60_000);
 
   let seen = 0;
-  /** Events that an action caused, and what came of it. */
+  /** Performs an action. Returns its events and outcome. */
   async function act(action: Record<string, unknown>) {
     const { outcome, state, done } = await player.act(action);
     const all = state!.events as unknown[][];

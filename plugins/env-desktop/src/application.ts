@@ -14,20 +14,20 @@ import type { XConnection } from './x-connection';
 
 export type State = Record<string, unknown> | null;
 
-/** What runs on a desktop. */
+/** The program that runs on a desktop. */
 export interface Shown {
   program: Program;
-  /** Part of the title of its window. */
+  /** Substring of its window title. */
   window?: string;
-  /** After its window is there: into the state that the episode begins with. */
+  /** Sets the initial state of the episode, after its window has appeared. */
   begin(): Promise<void>;
-  /** Reads its state. Where it cannot be read at once, it is not tried again after it is given up. */
+  /** Reads its state. Does not retry after `givenUp` aborts. */
   state(givenUp?: AbortSignal): Promise<State>;
-  /** Whether that costs next to nothing, so that it is read after every action. */
+  /** Whether reading the state is cheap enough to do after every action. */
   tellsState: boolean;
-  /** When it shows what the last action did, as far as it knows. */
+  /** Resolves when it shows the effect of the last action, as far as it can determine that. */
   settled(givenUp: AbortSignal): Promise<void>;
-  /** Whether somebody has closed what is shown, while its program may go on. */
+  /** Whether the window was closed, although its program may still run. */
   isClosed(): boolean;
 }
 
@@ -36,22 +36,22 @@ export interface ShowOptions {
   x: XConnection;
   spec: DesktopSpec;
   seed: number;
-  /** By which programs find the display. */
+  /** Variables through which programs find the display. */
   environment: Readonly<Record<string, string>>;
   memoryMb: number;
   chromium: string | undefined;
   kernel: Kernel;
-  /** Whether programs are to be kept from what the user of this process owns. */
+  /** Whether programs are denied access to files of this process's user. */
   confines: boolean;
 }
 
 const TWO_FRAMES = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))';
-/** Behind another window a page draws no frames. */
+/** A page behind another window does not draw frames. */
 const NO_FRAME_MS = 250;
 const DRAWN = `Promise.race([${TWO_FRAMES}, new Promise((done) => setTimeout(done, ${NO_FRAME_MS}))])`;
 const MAX_OUTPUT = 2 ** 21;
 
-/** Starts what a task shows. */
+/** Starts the program or page of a task. */
 export function show(options: ShowOptions): Shown {
   const { shown } = options.spec;
   return 'page' in shown ? showPage(shown, options) : showApplication(shown.application, options);
@@ -94,7 +94,7 @@ function unconfined(name: string): DesktopError {
   );
 }
 
-/** For want of anything better: what is open. */
+/** The fallback state: the open windows. */
 async function windowsOf(x: XConnection): Promise<State> {
   const windows = await x.windows();
   return { windows: await Promise.all(windows.map((window) => x.title(window))) };
@@ -151,7 +151,7 @@ function showPage({ folder }: { folder: string }, options: ShowOptions): Shown {
   };
 }
 
-/** For what is done in a page: it may come to something that is not JSON, which nobody wants to know. */
+/** Discards the result of an expression in the page, which may not be JSON. */
 function withoutValue(expression: string): string {
   return `(async () => { await (${expression}); })()`;
 }

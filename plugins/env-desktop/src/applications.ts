@@ -3,28 +3,28 @@ import { dirname, resolve } from 'node:path';
 import { isRecord, readYaml, show } from '@ui-rl/plugin-kit';
 import { DesktopError } from './errors';
 
-/** A program that the owner of this machine lets tasks show. */
+/** A program that this machine's owner allows tasks to show. */
 export interface Application {
   /** Program and arguments; started in the home folder of the session. */
   command: readonly string[];
-  /** Folder whose content every home begins with. */
+  /** Template folder that is copied to every home. */
   home?: string;
   /** Program and arguments that print the state as a JSON object; started in the home folder. */
   state?: readonly string[];
-  /** Part of the title of the window that shows that it has started; else any window does. */
+  /** Substring of the title of the window that shows that it has started; any window if absent. */
   window?: string;
   /** Further environment variables. */
   environment: Readonly<Record<string, string>>;
-  /** Whether it may reach the network. */
+  /** Whether it may access the network. */
   network: boolean;
-  /** Files and folders that it may read besides the system's, where it has no user of its own. */
+  /** Additional files and folders that it may read if it does not run as its own user. */
   files: readonly string[];
 }
 
 export const APPLICATIONS = 'DESKTOP_APPLICATIONS';
 const KNOWN = ['command', 'home', 'state', 'window', 'environment', 'network', 'files'];
 
-/** Reads the list of applications in YAML. Throws a `DesktopError` `no_desktop` that says what is wrong with it. */
+/** Reads the YAML list of applications. Throws a `DesktopError` `no_desktop` that describes the first problem. */
 export function readApplications(file: string | undefined): ReadonlyMap<string, Application> {
   if (file === undefined) return new Map();
   const content = contentOf(file);

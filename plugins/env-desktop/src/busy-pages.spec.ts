@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { Lab, pixelOf, processesOf, until, type Player } from '../test/support';
 
 const FULL = 'style="position:fixed;inset:0;background:#c81e32"';
-/** Counts clicks, and does something at each of them; white as long as there was none. */
+/** Counts clicks, and runs some code on each of them; white until the first one. */
 const pageThat = (does: string) => `<title>first</title><body style="margin:0"><script>
   let clicks = 0;
   onclick = () => { clicks += 1; document.body.innerHTML = '<div ${FULL}></div>'; ${does} };
   window.uirl = { state: () => ({ clicks }) };
 </script>`;
-/** Takes its time before it can tell its state. */
+/** Reports its state only after a delay. */
 const SECOND = `<!doctype html><title>second</title><script>
   const until = performance.now() + 400;
   while (performance.now() < until);

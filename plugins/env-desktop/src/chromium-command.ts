@@ -1,6 +1,6 @@
 import type { ScreenSize } from './desktop-spec';
 
-/** Nothing listens there. */
+/** An unused port. */
 const NOWHERE = 'socks5://127.0.0.1:1';
 
 const FEATURES_OFF = [
@@ -22,7 +22,7 @@ export interface PageCommand {
   sandbox: boolean;
 }
 
-/** The command line of a browser with one window that fills the screen, that asks nothing of anybody and reaches no network. */
+/** The command line of a browser with a single full-screen window, without prompts and without network access. */
 export function chromiumCommand({ chromium, address, profile, screen, sandbox }: PageCommand): string[] {
   return [
     chromium,
@@ -68,7 +68,7 @@ export function chromiumCommand({ chromium, address, profile, screen, sandbox }:
     `--proxy-server=${NOWHERE}`,
     '--proxy-bypass-list=<-loopback>',
     `--disable-features=${FEATURES_OFF.join(',')}`,
-    // A page comes from a local folder; without a sandbox, the browser would warn of it on the screen.
+    // Pages are local files; without these flags, the browser would display a warning about the missing sandbox.
     ...(sandbox ? [] : ['--no-sandbox', '--test-type']),
   ];
 }

@@ -3,24 +3,24 @@ import type { Application } from './applications';
 import { DesktopError } from './errors';
 
 export interface ScreenSize {
-  /** Pixels. */
+  /** In pixels. */
   width: number;
   height: number;
 }
 
-/** What a task says of its desktop. */
+/** The desktop options of a task. */
 export interface DesktopSpec {
   screen: ScreenSize;
-  /** What is shown: a program of this machine's list, or a page of a task source in a browser that fills the screen. */
+  /** The program to show: an application of this machine's list, or a page of a task source in a full-screen browser. */
   shown: { application: Application } | { page: string; folder: string };
-  /** How it is named in messages. */
+  /** Name for messages. */
   name: string;
-  /** Given to it together with the seed. */
+  /** Passed to it together with the seed. */
   reset: Record<string, unknown>;
 }
 
 export interface DesktopRules {
-  /** What this machine's owner lets run, by name. */
+  /** Applications allowed by this machine's owner, by name. */
   applications: ReadonlyMap<string, Application>;
   /** Page name → folder with its `index.html`. */
   pages: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ const KNOWN = ['application', 'page', 'screen', 'reset'];
 const DEFAULT_SCREEN: ScreenSize = { width: 1280, height: 800 };
 const [LEAST_SIDE, MOST_SIDE] = [64, 4096];
 
-/** Throws a `DesktopError` `bad_task` that says what is wrong with `environment.options` of a task. */
+/** Throws a `DesktopError` `bad_task` that describes the invalid option in `environment.options` of a task. */
 export function readDesktopSpec(task: Task, rules: DesktopRules): DesktopSpec {
   const options: unknown = task.environment?.options ?? {};
   const refuse: Refuse = (problem) => {
@@ -54,7 +54,7 @@ export function readDesktopSpec(task: Task, rules: DesktopRules): DesktopSpec {
   };
 }
 
-/** A task names an application; what is started under the name, the machine says. */
+/** A task names an application; the machine defines the command for the name. */
 function readApplication(
   name: unknown,
   { applications }: DesktopRules,

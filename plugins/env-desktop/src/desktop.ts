@@ -14,7 +14,7 @@ import { Camera } from './screenshot';
 import { Seat } from './seat';
 import type { Ping, XConnection } from './x-connection';
 
-/** What all desktops of an environment have in common. */
+/** State shared by all desktops of an environment. */
 export interface DesktopContext {
   programs: DesktopPrograms;
   options: DesktopOptions;
@@ -23,32 +23,35 @@ export interface DesktopContext {
   memory: MemoryWatch;
 }
 
-/** Between two looks at the windows of a program that starts. */
+/** Interval of checking the windows of a starting program. */
 const POLL_MS = 20;
-/** A page is gone before its browser is. */
+/** A page disappears before its browser exits. */
 const CAUSE_WITHIN_MS = 500;
-/** Within which programs end that cannot be without each other. */
+/** Time within which dependent programs end together. */
 const ENDS_TOGETHER_MS = 200;
-/** After which a program that does not answer at the end of an episode is taken to hang. */
+/** Time without an answer at the end of an episode after which a program counts as hung. */
 const HUNG_MS = 5_000;
-/** After which a page that has answered so far is taken not to tell its state; it does within milliseconds. */
+/**
+ * Time after which a page that has answered so far counts as unable to report its state; normally it takes
+ * milliseconds.
+ */
 const TELLS_WITHIN_MS = 2_000;
-/** The same for one that has just let its time pass: it may only take long to draw. */
+/** The same for a page that has just missed its time: it may only be slow to draw. */
 const TELLS_AT_ONCE_MS = 300;
-/** In which a program that cannot be asked is taken to have dealt with what was typed. */
+/** Time after which a program that does not support pings is assumed to have handled its input. */
 const UNASKED_MS = 300;
 const MIB = 2 ** 20;
 
-/** A desktop with a program on it, from its start to its end. */
+/** A desktop with a program on it. */
 export class Desktop {
   private readonly failed: Promise<never>;
   private fail: (error: DesktopError) => void = () => undefined;
   private readonly camera: Camera;
-  /** A ping whose answer did not come in time. */
+  /** A ping that was not answered in time. */
   private unanswered: Ping | null = null;
-  /** Whether the page has answered in time what it was asked last. */
+  /** Whether the page answered its last request in time. */
   private pageAnswers = true;
-  /** That it has used too much memory. */
+  /** The error for exceeding the memory limit. */
   private exceeded: DesktopError | null = null;
   private readonly unwatch: () => void;
   readonly hands: Hands;
@@ -74,7 +77,7 @@ export class Desktop {
     this.hands = { screen: spec.screen, pointer: new Pointer(x), keyboard };
   }
 
-  /** Throws `DesktopError` where anything does not start. */
+  /** Throws `DesktopError` if any part does not start. */
   static async open(
     spec: DesktopSpec,
     seed: number,
@@ -115,20 +118,20 @@ export class Desktop {
     return new Desktop(seat, display, shown, keyboard, spec, context);
   }
 
-  /** Whether somebody has closed what is shown: its page, or the program, which has ended as such programs do. */
+  /** Whether the page or program was closed; a program counts as closed if it exited normally. */
   async isClosed(): Promise<boolean> {
     if (this.shown.isClosed()) return true;
     return this.shown.program.ending?.code === 0 && (await this.display.x.windows()).length === 0;
   }
 
-  /** Does something with the desktop. Throws a `DesktopError` when the deadline passes, or part of the desktop ends. */
+  /** Runs work on the desktop. Throws a `DesktopError` if the deadline passes or part of the desktop ends. */
   async during<T>(deadline: Deadline, work: () => Promise<T>): Promise<T> {
     return before(deadline, async () => {
       try {
         return await Promise.race([work(), this.failed]);
       } catch (error) {
         if (!(error instanceof DesktopError) || error.code !== 'crashed') throw error;
-        // Programs that cannot be without each other end in any order, and a lost connection is noticed first.
+        // Dependent programs end in any order, and a lost connection is noticed first.
         await sleep(ENDS_TOGETHER_MS);
         throw this.cause() ?? error;
       }
@@ -136,8 +139,8 @@ export class Desktop {
   }
 
   /**
-   * Waits until the screen shows the effect of the last action: the program has taken all events, as far as it can be asked, and
-   * nothing has been drawn for a while; but no longer than `settle_ms`.
+   * Waits until the screen shows the effect of the last action: the program has handled all events, as far as it can
+   * be pinged, and nothing was drawn for a while; at most `settle_ms`.
    */
   async settle(): Promise<void> {
     const { x } = this.display;
@@ -159,8 +162,8 @@ export class Desktop {
   }
 
   /**
-   * Whether the program has answered since the last action. The thread of a page that computes, or waits until somebody closes its
-   * dialog, does not, while its window still takes events. What is gone owes no answer.
+   * Whether the program has answered since the last action. A page's thread that computes, or waits for a dialog,
+   * does not answer, while its window still accepts events. A closed page counts as answered.
    */
   get answers(): boolean {
     return (this.unanswered === null && this.pageAnswers) || !this.isThere;
@@ -170,14 +173,14 @@ export class Desktop {
     return this.camera.take();
   }
 
-  /** The state after an action, where it costs next to nothing and is told in time; else undefined. */
+  /** The state after an action, if reading it is cheap and it arrives in time; otherwise undefined. */
   async stateInBetween(): Promise<State | undefined> {
     if (!this.shown.tellsState || !this.isThere) return undefined;
     const limitMs = this.answers ? TELLS_WITHIN_MS : TELLS_AT_ONCE_MS;
     return this.askPage(limitMs, (givenUp) => this.shown.state(givenUp));
   }
 
-  /** The state that is judged; undefined where the program has ended and took it along. Throws where it hangs. */
+  /** The state for the verifier; undefined if the program has ended. Throws if it hangs. */
   async state(): Promise<State | undefined> {
     const { shown } = this;
     if (shown.tellsState && !this.isThere) return undefined;
@@ -190,7 +193,9 @@ export class Desktop {
     return state;
   }
 
-  /** Cancels a dialog that keeps a page from answering, so that an agent which leaves it open is judged all the same. */
+  /**
+   * Dismisses a dialog that blocks the page, so that an episode that ends with an open dialog can still be judged.
+   */
   async dismissDialog(): Promise<void> {
     if (!this.pageAnswers && this.isThere) await this.hands.keyboard.chord(['escape']);
   }
@@ -200,7 +205,7 @@ export class Desktop {
     return new DesktopError('hung', `${name} ${how}${said}`);
   }
 
-  /** What comes of a question to the page; undefined where it does not answer in time, or somebody was closing it. */
+  /** The page's answer; undefined if it does not answer in time or is closing. */
   private async askPage<T>(
     milliseconds: number,
     ask: (givenUp: AbortSignal) => Promise<T>,
@@ -218,19 +223,19 @@ export class Desktop {
     return this.shown.program.ending === null && !this.shown.isClosed();
   }
 
-  /** What was asked of a program that somebody was closing has no answer, which is no failure. */
+  /** A request to a program that is being closed gets no answer, which is not a failure. */
   private async unlessClosed<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
     } catch (error) {
       if (!this.shown.isClosed()) throw error;
-      // One that has crashed is told apart by how it ends.
+      // The exit status distinguishes a crash from a normal exit.
       await Promise.race([this.shown.program.ended, sleep(CAUSE_WITHIN_MS)]);
       return undefined;
     }
   }
 
-  /** Ends everything. Never throws. */
+  /** Ends all programs. Never throws. */
   async end(): Promise<void> {
     this.disconnect();
     await this.seat.end();
@@ -241,7 +246,7 @@ export class Desktop {
     this.display.x.close();
   }
 
-  /** Waits for its window, and brings what is shown into its first state. */
+  /** Waits for the window, and sets the initial state. */
   private async begin(): Promise<void> {
     await Promise.race([this.failed, this.untilShown()]);
     await Promise.race([this.failed, this.shown.begin()]);
@@ -274,13 +279,13 @@ export class Desktop {
     return false;
   }
 
-  /** A ping whose answer does not come in time; null where there is nothing to wait for. */
+  /** A ping that is not answered in time; null if there is nothing to wait for. */
   private async unansweredPing(timeoutMs: number): Promise<Ping | null> {
     const { x } = this.display;
     const active = await x.activeWindow();
     const ping = active === null ? null : await x.ping(active);
     if (ping === null || (await within(timeoutMs, ping.answered))) return null;
-    // A window that was closed in between answers no more.
+    // A window that was closed meanwhile does not answer.
     return active !== null && !(await x.isShown(active)) ? null : ping;
   }
 
@@ -289,7 +294,7 @@ export class Desktop {
     if (cause !== null) this.fail(cause);
   }
 
-  /** What has ended that should not have: the display first, since without it everything else ends as well. */
+  /** The part that ended unexpectedly: the display first, since all others depend on it. */
   private cause(): DesktopError | null {
     if (this.exceeded !== null) return this.exceeded;
     const { server, manager } = this.display;
@@ -315,7 +320,7 @@ export class Desktop {
         try {
           process.kill(largestPid, 'SIGKILL');
         } catch {
-          // It was faster.
+          // It has already exited.
         }
       },
     };
@@ -324,7 +329,7 @@ export class Desktop {
   }
 }
 
-/** Programs that cannot be asked are given time. */
+/** Gives time to programs that do not support pings. */
 async function dealtWith(x: XConnection): Promise<void> {
   const active = await x.activeWindow();
   const ping = active === null ? null : await x.ping(active);
@@ -335,7 +340,7 @@ function crashed(what: string): DesktopError {
   return new DesktopError('crashed', what);
 }
 
-/** Rejects with `deadline` when it passes, or whoever asked has given up. */
+/** Rejects with `deadline` when it passes, or when the caller aborts. */
 async function before<T>({ deadlineAt, signal }: Deadline, work: () => Promise<T>): Promise<T> {
   const timer = new AbortController();
   const late = new Promise<never>((_, reject) => {
@@ -353,7 +358,7 @@ async function before<T>({ deadlineAt, signal }: Deadline, work: () => Promise<T
   }
 }
 
-/** Whether something happens within a time. */
+/** Whether a promise resolves within the given time. */
 async function within(milliseconds: number, happens: Promise<void>): Promise<boolean> {
   const timer = new AbortController();
   const passed = sleep(milliseconds, false, { signal: timer.signal }).catch(() => false);

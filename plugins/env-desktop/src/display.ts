@@ -17,7 +17,7 @@ export interface Display {
   x: XConnection;
   server: Program;
   manager: Program;
-  /** Variables by which programs find it. */
+  /** Variables through which programs find it. */
   environment: Readonly<Record<string, string>>;
 }
 
@@ -27,7 +27,7 @@ export interface DisplayOptions {
   memoryMb: number;
 }
 
-/** Starts an X server that only who has its cookie gets into, over a socket of this machine, and a window manager on it. */
+/** Starts an X server that accepts only clients with its cookie, over a local socket, and a window manager on it. */
 export async function startDisplay(seat: Seat, options: DisplayOptions): Promise<Display> {
   const { programs, memoryMb } = options;
   const cookie = randomBytes(16);
@@ -70,20 +70,20 @@ function startServer(seat: Seat, authority: string, { programs, screen, memoryMb
   return seat.start(command, { network: true, memoryMb });
 }
 
-/** Not told by the server itself: one that is to tell when it is ready (`-displayfd`) takes no lock. */
+/** Polls the socket, since an X server that reports its readiness (`-displayfd`) does not create a lock file. */
 async function connect(server: Program, number: number, cookie: Buffer): Promise<XConnection> {
   for (;;) {
     if (server.ending !== null) throw new DesktopError('no_desktop', server.howEnded);
     try {
       if (existsSync(`/tmp/.X11-unix/X${number}`)) return await XConnection.open(number, cookie);
     } catch {
-      // The socket is there a moment before the server takes connections.
+      // The socket exists a moment before the server accepts connections.
     }
     await sleep(POLL_MS);
   }
 }
 
-/** A file as `xauth` writes it, with one entry that holds for any address and number. */
+/** A file in the format of `xauth`, with one entry for any address and display number. */
 function authorityOf(cookie: Buffer): Buffer {
   const anyAddress = Buffer.from([0xff, 0xff]);
   const field = (value: Buffer) => {

@@ -18,16 +18,16 @@ import { asReply, DesktopSession } from './session';
 
 export const CONFINEMENT = 'DESKTOP_CONFINEMENT';
 
-/** Throws a `DesktopError` `no_desktop` where the variable says something else. */
+/** Throws a `DesktopError` `no_desktop` for any other value. */
 function readConfinement(value = 'on'): 'on' | 'off' {
   if (value === 'on' || value === 'off') return value;
   throw new DesktopError('no_desktop', `${CONFINEMENT} is "${value}", expected on or off`);
 }
 
-/** Desktops, one for each episode: display, home and programs begin with it and end with it. */
+/** One desktop per episode: display, home and programs start and end with it. */
 export class DesktopEnvironment implements Environment {
   private readonly sessions = new Set<DesktopSession>();
-  /** Those that are opened at the moment. */
+  /** Desktops that are currently opening. */
   private readonly opening = new Set<Promise<unknown>>();
   private isOver = false;
 
@@ -36,7 +36,7 @@ export class DesktopEnvironment implements Environment {
     private readonly rules: DesktopRules,
   ) {}
 
-  /** Throws `DesktopError` where something is missing that a desktop needs, or the list of applications is wrong. */
+  /** Throws `DesktopError` if a required program is missing, or the list of applications is invalid. */
   static async create(options: DesktopOptions, service: EnvironmentContext): Promise<DesktopEnvironment> {
     const { programs, pages, variables = {}, log } = service;
     const applications = readApplications(variables[APPLICATIONS]);

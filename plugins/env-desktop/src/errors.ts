@@ -1,22 +1,22 @@
 export type DesktopErrorCode =
-  /** The task's options are wrong; playing it again does not help. */
+  /** The task's options are invalid; a retry does not help. */
   | 'bad_task'
-  /** What a desktop needs is not installed, or does not start. */
+  /** A required program is not installed or does not start. */
   | 'no_desktop'
-  /** The kernel does not let the application be kept from the network. */
+  /** The kernel does not support isolating the application from the network. */
   | 'no_confinement'
-  /** The application runs, but shows nothing. */
+  /** The application runs but opens no window. */
   | 'no_window'
   /** The application, the display or the window manager is gone. */
   | 'crashed'
-  /** The application is there, but takes no events any more. */
+  /** The application runs but no longer handles events. */
   | 'hung'
   /** An operation took too long. */
   | 'deadline'
-  /** The application's state cannot be had. */
+  /** The application's state cannot be read. */
   | 'application_error';
 
-/** Everything that can go wrong in this environment; `code` is what a caller of the environment gets to see. */
+/** The error of this environment; callers receive its `code`. */
 export class DesktopError extends Error {
   override readonly name = 'DesktopError';
 

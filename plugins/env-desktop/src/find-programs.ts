@@ -2,10 +2,10 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { DesktopError } from './errors';
 
-/** Where programs are looked for, whatever this process has been told. */
+/** Search path of programs, independent of this process's environment. */
 export const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin';
 
-/** Variables that name programs elsewhere → what each says. */
+/** Environment variables that override program paths → description. */
 export const PROGRAM_VARIABLES = {
   XVFB_BIN: 'Xvfb to use for desktops',
   OPENBOX_BIN: 'openbox to use for desktops',
@@ -13,15 +13,15 @@ export const PROGRAM_VARIABLES = {
 
 const INSTALL = 'sudo apt-get install xvfb openbox';
 
-/** What a desktop is made of. */
+/** The programs that make up a desktop. */
 export interface DesktopPrograms {
   xvfb: string;
   openbox: string;
-  /** For pages; undefined where there is none. */
+  /** Browser for pages; undefined if there is none. */
   chromium: string | undefined;
 }
 
-/** Throws a `DesktopError` `no_desktop` that names what is missing, with the command that installs it. */
+/** Throws a `DesktopError` `no_desktop` that names the missing program and the command that installs it. */
 export function findPrograms(
   variables: Readonly<Record<string, string>>,
   chromium: string | undefined,

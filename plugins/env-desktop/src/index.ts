@@ -3,7 +3,10 @@ import { DesktopEnvironment } from './environment';
 import { PROGRAM_VARIABLES } from './find-programs';
 import { DesktopOptions } from './options';
 
-/** Programs on desktops of this machine. See `README.md` beside `src` for the options of a task and the list of applications. */
+/**
+ * Programs on desktops of this machine. `README.md` beside `src` documents the task options and the list of
+ * applications.
+ */
 const desktop: EnvironmentComponent<DesktopOptions> = {
   kind: 'environment',
   name: 'desktop',

@@ -1,8 +1,8 @@
 /**
- * Ends a desktop when its input ends: because the service says so, or because there is no service any more. Not in this process,
- * so that a service that is killed leaves no processes, displays and files behind.
+ * Ends a desktop when its input closes: on request of the service, or because the service has exited. It is a
+ * separate process, so that a killed service leaves no processes, displays or files behind.
  *
- * Arguments: mark of the desktop's processes, their user (empty: that of this process), number of the display, folder.
+ * Arguments: mark of the desktop's processes, their user (empty for that of this process), display number, folder.
  */
 export const KEEPER_SCRIPT = `
 mark=$1 user=$2 number=$3 folder=$4

@@ -3,32 +3,32 @@ import { keystrokesOf } from '@ui-rl/plugin-kit';
 import { keysymOf, keysymOfKey, SHIFT } from './keysyms';
 import { FAKE, type XConnection } from './x-connection';
 
-/** A key, and whether shift is held for what is wanted of it. */
+/** A key, and whether shift must be held. */
 interface Key {
   keycode: number;
   shift: boolean;
 }
 
-/** Bit of the mask of modifiers. */
+/** Bit in the modifier mask. */
 const CAPS_LOCK = 2;
-/** Programs that hear of a new key ask for the whole keyboard, some of them a little later. */
+/** Programs reload the whole keyboard mapping when it changes, some of them with a delay. */
 const BINDING_MS = 60;
-/** Characters that are typed before looking whether there is still time. */
+/** Characters typed between two checks of the deadline. */
 const AT_ONCE = 128;
 
 /**
- * The keyboard of a display. What it has no key for is bound to one of the keys that mean nothing, the one bound longest ago, and
- * stays there: programs look a key up later than it is pressed.
+ * The keyboard of a display. A keysym without a key is bound to an unused key, the least recently bound one, and
+ * stays there: programs may look up a key after it was pressed.
  */
 export class Keyboard {
   private readonly keys = new Map<number, Key>();
-  /** Keys that may be bound, the one to be bound next first. */
+  /** Keys that may be bound, the next one first. */
   private readonly free: number[] = [];
   private readonly bound = new Map<number, number>();
 
   private constructor(
     private readonly x: XConnection,
-    /** Waits until programs have dealt with what was typed so far, as far as they can be asked. */
+    /** Waits until programs have handled the input so far, as far as they can be pinged. */
     private readonly dealtWith: () => Promise<unknown>,
     rows: readonly number[][],
   ) {
@@ -43,7 +43,7 @@ export class Keyboard {
     return new Keyboard(x, dealtWith, await x.keyboard());
   }
 
-  /** Types a text; how many of its characters no key can have. Stops where `isLate` says so. */
+  /** Types a text. Returns the number of characters that no key can produce. Stops when `isLate` returns true. */
   async type(text: string, isLate: () => boolean): Promise<number> {
     const { strokes, untypable } = keystrokesOf(text);
     const keysyms = strokes.flatMap((stroke) =>
@@ -60,7 +60,7 @@ export class Keyboard {
     return untypable + keysyms.length - known.length;
   }
 
-  /** Presses keys together, the first one longest; false where one of them is on no keyboard. */
+  /** Presses keys together, the first one longest. Returns false if a key does not exist. */
   async chord(names: readonly string[]): Promise<boolean> {
     const keysyms = names.map(keysymOfKey).filter((keysym) => keysym !== null);
     if (keysyms.length < names.length) return false;
@@ -74,7 +74,7 @@ export class Keyboard {
     return true;
   }
 
-  /** Binds what has no key; up to where the keysyms can be typed then. */
+  /** Binds missing keysyms. Returns the index up to which the keysyms can then be typed. */
   private async prepare(keysyms: readonly number[], begin: number): Promise<number> {
     const needed = new Set<number>();
     let end = begin;
@@ -85,9 +85,9 @@ export class Keyboard {
       needed.add(keysym);
     }
     const missing = [...needed].filter((keysym) => !this.keys.has(keysym));
-    // What is needed now goes to the end of the queue, so that nothing of it is bound to something else.
+    // Move needed keys to the end of the queue, so that none of them is rebound.
     for (const keysym of needed) this.refresh(keysym);
-    // What a key meant before may still be looked up.
+    // Programs may still look up the previous binding.
     if (missing.length + this.bound.size > this.free.length) await this.dealtWith();
     for (const keysym of missing) this.bind(keysym);
     if (missing.length > 0) {
@@ -131,7 +131,7 @@ export class Keyboard {
   }
 }
 
-/** Letters on a key of their own; caps lock changes no others. */
+/** Letters with their own key; caps lock affects only these. */
 function isLetter(keysym: number): boolean {
   return (keysym >= 0x41 && keysym <= 0x5a) || (keysym >= 0x61 && keysym <= 0x7a);
 }

@@ -1,4 +1,4 @@
-/** Keysyms of keys by the names of the vocabulary (X11/keysymdef.h). */
+/** Keysyms by key names of the action format (X11/keysymdef.h). */
 const NAMED: Record<string, number> = {
   alt: 0xffe9,
   backspace: 0xff08,
@@ -25,15 +25,15 @@ const NAMED: Record<string, number> = {
 
 export const SHIFT = NAMED.shift;
 
-/** Of a key of the vocabulary; null for a character that no key can have. */
+/** The keysym of a key name; null for a character without one. */
 export function keysymOfKey(key: string): number | null {
   return Object.hasOwn(NAMED, key) ? NAMED[key] : keysymOf(key);
 }
 
-/** Of a character; null for control characters. */
+/** The keysym of a character; null for control characters. */
 export function keysymOf(character: string): number | null {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return null;
-  // What is in Latin-1 is its own keysym, everything else is told by a bit.
+  // Latin-1 characters are their own keysyms; others set the Unicode bit.
   return code <= 0xff ? code : 0x0100_0000 + code;
 }

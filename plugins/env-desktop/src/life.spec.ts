@@ -20,7 +20,7 @@ describe('a desktop', () => {
     process.env.UIRL_SECRET_OF_A_TEST = 'what-only-the-service-knows';
     await lab.start(
       {
-        // What is typed is its state, together with what it finds when it begins.
+        // Its state is the typed text and the files it finds at the start.
         writer: {
           command: term(
             'env > env.txt; echo stray > $TMPDIR/stray; id -u > id.txt; ls -A > found.txt; cat "$UIRL_EPISODE" > episode.txt; cat > typed.txt',
@@ -34,7 +34,7 @@ describe('a desktop', () => {
           environment: { GREETING: 'hello' },
         },
         red: { command: ['xterm', '-bg', '#c81e32', '-fullscreen', '-e', 'sleep 1000'] },
-        // Whoever asks is answered from outside of this machine, where there is a way.
+        // Contacts an address outside this machine, if there is a route.
         network: {
           command: term('ls /sys/class/net > net.txt; cat /proc/net/route >> net.txt; sleep 1000'),
           state: ['sh', '-c', 'printf \'{"interfaces":"%s"}\' "$(tail -n +2 net.txt | tr "\\n\\t" "  ")"'],
@@ -46,7 +46,7 @@ describe('a desktop', () => {
         mistaken: { command: ['no-such-program'] },
         liar: { command: term('sleep 1000'), state: ['sh', '-c', 'echo oops >&2; exit 4'] },
         talker: { command: term('sleep 1000'), state: ['echo', 'not json'] },
-        // The two bytes of a character come apart.
+        // Sends the two bytes of a character separately.
         halting: {
           command: term('sleep 1000'),
           state: ['sh', '-c', `printf '{"text":"Gr\\303'; sleep 0.3; printf '\\274n"}'`],
@@ -60,7 +60,7 @@ describe('a desktop', () => {
     delete process.env.UIRL_SECRET_OF_A_TEST;
   }, 60_000);
   afterAll(() => lab.stop(), 60_000);
-  // What has failed is ended while the failure is answered.
+  // A failed desktop is ended while the failure is reported.
   afterEach(() => until(() => lab.traces().length === 0));
 
   const last = () => lab.seats.at(-1)!;
@@ -79,7 +79,7 @@ describe('a desktop', () => {
     if (process.getuid?.() === 0) expect(user).toBe(String(last().user));
     expect(JSON.parse(readFileSync(join(home, 'episode.txt'), 'utf8'))).toEqual({ seed: 9, reset: { n: 3 } });
     expect(statSync(home).mode & 0o077).toBe(0);
-    // Read while it goes on, and at its end.
+    // Read during the episode and at its end.
     expect(await player.close()).toEqual({
       typed: 'one+two',
       letter: 'dear',
@@ -146,7 +146,7 @@ describe('a desktop', () => {
   ])('%s ends its episode and says why', async (_what, application, message, code) => {
     let reply: unknown = await lab.open({ application });
     const opened = reply as Awaited<ReturnType<typeof lab.open>>;
-    // Some open their window before.
+    // Some open their window before they fail.
     if (opened.ok) {
       const step = { sessionId: opened.value.sessionId, stepId: 's', deadlineMs: 20_000 };
       reply = await lab.sessions.step({ ...step, action: { action: 'wait', seconds: 5 } });

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { ownerIn, type Owner } from './owner';
 
-/** A program fills memory at 1 to 2 GiB per second. */
+/** A program can allocate 1 to 2 GiB per second. */
 const EVERY_MS = 500;
 
-/** Whoever has processes of their own and must not use more memory than agreed. */
+/** An owner of processes with a memory limit. */
 export interface Watched {
   readonly owner: Owner;
   readonly limitBytes: number;
-  /** All its processes together have more. */
+  /** Called when all its processes together exceed the limit. */
   exceeded(largestPid: number, totalBytes: number): void;
 }
 
@@ -19,9 +19,10 @@ interface Used {
 }
 
 /**
- * Adds up the memory of the processes of desktops, all by one walk through `/proc`.
+ * Adds up the memory of the processes of all desktops in one pass over `/proc`.
  *
- * Not a control group: those are read-only in containers, belong to systemd elsewhere, and need a parent without processes.
+ * Control groups are not an option: they are read-only in containers, belong to systemd elsewhere, and need a parent
+ * without processes.
  */
 export class MemoryWatch {
   private readonly watched = new Map<Owner, Watched>();
@@ -63,7 +64,7 @@ function usedByOwners(): Map<Owner, Used> {
   return used;
 }
 
-/** Whose a process is, and its memory that no file stands behind. Null where it is of no desktop, or gone. */
+/** The owner of a process and its anonymous memory. Null if it belongs to no desktop or is gone. */
 function look(pid: string): { owner: Owner; bytes: number } | null {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'latin1');

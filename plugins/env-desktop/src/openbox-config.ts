@@ -1,6 +1,6 @@
 /**
- * Windows with frames that can be moved and closed, and nothing else: one desktop, no menus that start programs or end the session,
- * no keys of its own but those that change between windows.
+ * Windows with frames that can be moved and closed, and nothing else: one desktop, no menus that start programs or
+ * end the session, and no key bindings except those that switch windows.
  */
 export const OPENBOX_CONFIG = `<?xml version="1.0" encoding="UTF-8"?>
 <openbox_config xmlns="http://openbox.org/3.4/rc">

@@ -1,7 +1,7 @@
 import { Doc, MAX_WAIT_MS } from '@ui-rl/plugin-kit';
 import { IsInt, Max, Min } from 'class-validator';
 
-/** Options of the environment; what a task says of its desktop is a `DesktopSpec`. */
+/** Options of the environment; the desktop options of a task are a `DesktopSpec`. */
 export class DesktopOptions {
   @Doc('the screen has settled when nothing was drawn for so long, in milliseconds')
   @IsInt()

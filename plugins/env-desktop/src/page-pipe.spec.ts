@@ -8,7 +8,7 @@ interface Asked {
   method: string;
 }
 
-/** A browser that answers what it is asked to evaluate with one answer after the other, and nothing after the last. */
+/** A fake browser that replies to evaluations with the given answers in order, then stays silent. */
 function browserThatSays(answers: object[]) {
   const [asked, answered] = [new PassThrough(), new PassThrough()];
   const tells = (message: object) => answered.write(`${JSON.stringify(message)}\0`);
@@ -27,7 +27,7 @@ function browserThatSays(answers: object[]) {
 }
 
 const says = (value: unknown) => ({ result: { result: { value } } });
-/** What a page says that is there: the value that was asked for. */
+/** The reply of a loaded page: the evaluated value. */
 const answers = (value: unknown) => says({ value });
 const notYet = says(undefined);
 const failsWith = (message: string) => ({ error: { message } });

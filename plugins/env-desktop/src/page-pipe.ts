@@ -3,20 +3,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isRecord } from '@ui-rl/plugin-kit';
 import { DesktopError } from './errors';
 
-/** Largest message that is taken in; what a page has to say is smaller. */
+/** Maximum message size; messages caused by pages are smaller. */
 const MAX_BYTES = 32 * 2 ** 20;
 const POLL_MS = 20;
-/** Told of a page whose process has ended while its browser goes on: nothing that it was asked is ever answered. */
+/** Sent when the page's process crashes while the browser continues; pending requests are then never answered. */
 const CRASHED = 'Inspector.targetCrashed';
 /**
- * A browser tells the address of a page before it has it: until then the empty page is in its place, complete, and deaf to what the page
- * would be told.
+ * A browser reports the address of a page before the page exists: until then an empty, complete page is in its place,
+ * and evaluations there have no effect on the real page.
  */
 const IS_THERE = "document.readyState === 'complete' && location.href !== 'about:blank'";
 
 interface Message<T = unknown> {
   id?: number;
-  /** Of what is told without being asked. */
+  /** Present in events. */
   method?: string;
   error?: { message: string };
   result?: T;
@@ -34,16 +34,16 @@ interface Target {
 }
 
 /**
- * The DevTools protocol over the two pipes of a browser: JSON messages, each ended by a zero byte. Used to put a page into its first
- * state and to read its state, never to operate it.
+ * The DevTools protocol over the two pipes of a browser: JSON messages, each terminated by a zero byte. It sets a
+ * page's initial state and reads its state, but never operates the page.
  */
 export class PagePipe {
   private parts: Buffer[] = [];
   private size = 0;
   private ids = 0;
-  /** Why nothing is answered any more. */
+  /** The error that ended the connection. */
   private end: DesktopError | null = null;
-  /** The page, or the whole browser, is not there any more. */
+  /** The page, or the whole browser, is gone. */
   isClosed = false;
   private session: string | undefined;
   private readonly pending = new Map<
@@ -61,7 +61,7 @@ export class PagePipe {
     output.on('error', () => this.close());
   }
 
-  /** Waits until the browser shows the page whose address begins so, and talks to that page from then on. */
+  /** Waits for a page whose address starts with `address`, and attaches to it. */
   async attach(address: string): Promise<void> {
     for (;;) {
       const { targetInfos } = await this.ask<{ targetInfos: Target[] }>('Target.getTargets');
@@ -80,12 +80,12 @@ export class PagePipe {
   }
 
   /**
-   * The value of an expression in the page, its promises awaited, once the page is there with all its parts; where another page takes its
-   * place before it has answered, that of the other one. Rejects with what the page throws, and soon after it is given up where there is
+   * Evaluates an expression in the page once it is completely loaded, and awaits promises. If another page replaces
+   * it before it answers, evaluates there. Rejects with the page's error, and soon after `givenUp` aborts if there is
    * no such page.
    */
   async evaluate(expression: string, givenUp?: AbortSignal): Promise<unknown> {
-    // In one question: between two of them the page may be replaced.
+    // In one evaluation: the page may be replaced between two.
     const asked = `${IS_THERE} ? (async () => ({ value: await (${expression}) }))() : undefined`;
     for (;;) {
       const answer = await this.evaluateOnce(asked);
@@ -95,7 +95,7 @@ export class PagePipe {
     }
   }
 
-  /** Undefined where the page has not come, or goes because another one comes: what it was asked then has no answer. */
+  /** Undefined if the page has not loaded, or is replaced before it answers. */
   private async evaluateOnce(expression: string): Promise<{ value?: unknown } | undefined> {
     const asked = { expression, awaitPromise: true, returnByValue: true };
     const { error, result } = await this.send<Evaluated>('Runtime.evaluate', asked);
@@ -144,10 +144,10 @@ export class PagePipe {
     const text = Buffer.concat(this.parts).toString();
     this.parts = [];
     this.size = 0;
-    // What is too large is the answer of a page that floods its browser: there is no going on with it.
+    // An oversized message means that the page floods its browser, so the connection is closed.
     if (!isWhole) return this.close();
     const message = messageIn(text);
-    // What says such things is no browser any more.
+    // Invalid JSON: the process is no longer a working browser.
     if (message === null) return this.close();
     const { id, error, method } = message;
     if (method === CRASHED) this.over(pageGone('its process has ended'));

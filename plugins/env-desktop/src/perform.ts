@@ -4,7 +4,7 @@ import type { ScreenSize } from './desktop-spec';
 import type { Keyboard } from './keyboard';
 import { MOUSE, type Pointer } from './pointer';
 
-/** What actions are carried out with. */
+/** The input devices that perform actions. */
 export interface Hands {
   screen: ScreenSize;
   pointer: Pointer;
@@ -12,13 +12,13 @@ export interface Hands {
 }
 
 const LONG_PRESS_SECONDS = 0.8;
-/** Left of the deadline after a wait, for settling and the screenshot. */
+/** Time kept from the deadline for settling and the screenshot after a wait. */
 const RESERVE_MS = 2_000;
 const TOWARDS: Record<Direction, Point> = { up: [0, -1], down: [0, 1], left: [-1, 0], right: [1, 0] };
 
 /**
- * Carries an action out by mouse and keyboard. Gives what was wrong with it, nothing where all was well; where it names a place
- * outside of the screen, nothing is done.
+ * Performs an action by mouse and keyboard. Returns the problem, or nothing; an action with a point outside of the
+ * screen has no effect.
  */
 export async function perform(hands: Hands, action: Action, deadline: Deadline): Promise<string | null> {
   const { pointer, keyboard, screen } = hands;
@@ -75,7 +75,7 @@ async function type(keyboard: Keyboard, text: string, { deadlineAt }: Deadline):
   return untypable > 0 ? 'unsupported_character' : null;
 }
 
-/** For the time an agent asks for, as far as the deadline allows: waiting too long is not the environment's failure. */
+/** Limits a requested duration to the deadline: an overlong wait is not an infrastructure failure. */
 async function cut(
   seconds: number,
   { deadlineAt }: Deadline,
@@ -86,7 +86,7 @@ async function cut(
   return milliseconds < seconds * 1000 ? 'wait_cut_short' : null;
 }
 
-/** Places the agent named itself; the end of a swipe by direction may lie outside. */
+/** Points given by the agent; the computed end of a directional swipe may be outside the screen. */
 function pointsOf(action: Action, screen: ScreenSize): Point[] {
   if (action.action === 'swipe' && 'direction' in action) return [placeOf(action, screen)];
   if ('from' in action) return [action.from, action.to];
@@ -101,7 +101,7 @@ function placeOf({ x, y }: { x?: number; y?: number }, { width, height }: Screen
   return x === undefined || y === undefined ? [Math.floor(width / 2), Math.floor(height / 2)] : [x, y];
 }
 
-/** A swipe by direction goes half of the screen unless it says how far, and ends at the edge. */
+/** A directional swipe covers half of the screen unless it gives a distance, and ends at the edge. */
 function endsOf(swipe: SwipeAction, screen: ScreenSize): [Point, Point] {
   if ('from' in swipe) return [swipe.from, swipe.to];
   const [fromX, fromY] = placeOf(swipe, screen);

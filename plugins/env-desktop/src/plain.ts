@@ -4,18 +4,21 @@ import { DesktopError } from './errors';
 const MAX_LINE = 500;
 const MAX_STATE_BYTES = 2 ** 20;
 
-/** Control characters, those that turn the direction of text, what ends a line, halves of characters. */
+/** Control characters, bidirectional overrides, line separators, lone surrogates. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu;
-/** The same, but for what text of several lines has. */
+/** The same for multi-line text, which may contain tabs and line breaks. */
 const UNSTORABLE = /(?![\t\n\r])[\p{Cc}\p{Cs}]/gu;
 
-/** Text of a program as logs and errors may show it: one line, bounded, its end where it is longer. */
+/** Program output for logs and errors: one line; if it is too long, only its end. */
 export function plainLine(text: string, maxLength = MAX_LINE): string {
   const line = text.replace(UNPRINTABLE, ' ').trim();
   return line.length > maxLength ? `… ${line.slice(-maxLength)}` : line;
 }
 
-/** A state as an application tells it in JSON: an object of bounded size without control characters. Throws `DesktopError`. */
+/**
+ * Parses the JSON state of an application: an object of bounded size, without control characters. Throws
+ * `DesktopError`.
+ */
 export function plainState(json: string, whose: string): Record<string, unknown> {
   if (json.length > MAX_STATE_BYTES)
     refuse(whose, `has ${json.length} characters, more than can be taken in`);

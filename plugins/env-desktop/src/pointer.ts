@@ -5,14 +5,16 @@ import { FAKE, type XConnection } from './x-connection';
 export const MOUSE = { left: 1, middle: 2, right: 3 } as const;
 type MouseButton = (typeof MOUSE)[keyof typeof MOUSE];
 
-/** A wheel is buttons to X. */
+/** X reports wheel movement as buttons. */
 const WHEEL: Record<Direction, number> = { up: 4, down: 5, left: 6, right: 7 };
 const PATH_STEPS = 10;
-/** Between the movements of a drag: programs take several at once for one. */
+/** Interval between the movements of a drag: programs merge faster ones. */
 const PATH_MS = 8;
-/** So long after a click toolkits take the next one at the same place for the second of a double click. */
+/**
+ * Pause after a click before another click at the same place, which toolkits would otherwise treat as a double click.
+ */
 const DOUBLE_CLICK_MS = 600;
-/** Two clicks in the same millisecond are one to some programs. */
+/** Some programs merge two clicks within the same millisecond. */
 const BETWEEN_CLICKS_MS = 20;
 const SAME_PLACE = 8;
 
@@ -28,7 +30,7 @@ export class Pointer {
     await this.x.sync();
   }
 
-  /** Clicks once or several times; two single clicks never become a double click. */
+  /** Clicks once or several times; two separate clicks never become a double click. */
   async click(point: Point, button: MouseButton, count: number): Promise<void> {
     await this.untilSingle(point);
     this.x.fake(FAKE.motion, 0, ...point);

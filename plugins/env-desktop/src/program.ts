@@ -13,7 +13,7 @@ export interface Ending {
 
 /** A program of a desktop. */
 export class Program {
-  /** When it has ended, for whatever reason; it never rejects. */
+  /** Resolves when the program has ended, for any reason; never rejects. */
   readonly ended: Promise<Ending>;
   ending: Ending | null = null;
   private output = '';
@@ -23,7 +23,7 @@ export class Program {
     readonly child: ChildProcess,
   ) {
     for (const stream of [child.stdout, child.stderr]) {
-      // As text, since a character may come in two parts.
+      // Decoded as a stream, since a character may be split between chunks.
       stream?.setEncoding('utf8').on('data', (text: string) => this.hear(text));
     }
     this.ended = new Promise((resolve) => {
@@ -43,13 +43,13 @@ export class Program {
     return this.child.stdio as (Readable | null)[];
   }
 
-  /** What it has said last. */
+  /** The end of its output. */
   get said(): string {
     const line = plainLine(this.output, OUTPUT_SHOWN);
     return line === '' ? '' : `; it said: ${line}`;
   }
 
-  /** How it has ended, in words. */
+  /** How it ended, as text. */
   get howEnded(): string {
     const { code, signal } = this.ending ?? { code: null, signal: null };
     return `${this.name} ended ${signal === null ? `with code ${code}` : `by ${signal}`}${this.said}`;

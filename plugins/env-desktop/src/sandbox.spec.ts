@@ -7,15 +7,15 @@ import { show, type ShowOptions } from './application';
 const SCRIPT = join(__dirname, '../test/as-user.ts');
 const RUNNER = join(__dirname, '../../../libs/testkit/run-ts.cjs');
 
-/** Plays the attacker as an ordinary user. */
+/** Runs the attack as an unprivileged user. */
 async function attack(confinement: 'on' | 'off'): Promise<unknown> {
-  // Where everybody may write.
+  // A folder that all users can write to.
   const env = { ...process.env, TMPDIR: '/tmp' };
   const { stdout } = await promisify(execFile)(process.execPath, [RUNNER, SCRIPT, confinement], { env });
   return JSON.parse(stdout);
 }
 
-/** Process ids of what the attacker leaves in the background. */
+/** Process ids of the attacker's background processes. */
 function daemons(): number[] {
   return readdirSync('/proc').flatMap((pid) => {
     try {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** What programs find of the machine, read-only: the system's own folders, none of which holds what a service keeps. */
+/** System folders that programs see, read-only; none of them contains files of a service. */
 const SYSTEM = [
   '/usr',
   '/bin',
@@ -18,19 +18,20 @@ const SYSTEM = [
 ];
 
 export interface SandboxOptions {
-  /** Folder of the desktop, with `home`, `tmp` and `run` in it, which the program may change. */
+  /** Folder of the desktop with `home`, `tmp` and `run`, writable for the program. */
   folder: string;
-  /** Of the display. */
+  /** Display number. */
   number: number;
-  /** False: in a network of its own that leads nowhere. */
+  /** False for its own network namespace without routes. */
   network: boolean;
-  /** Files and folders that it may read besides. */
+  /** Additional files and folders that it may read. */
   files: readonly string[];
 }
 
 /**
- * The command before that of a program which runs as the user of this process: bubblewrap (https://github.com/containers/bubblewrap), with
- * file system, processes and IPC of its own. Whatever the program starts ends with it, daemons included.
+ * The command prefix for a program that runs as the user of this process: bubblewrap
+ * (https://github.com/containers/bubblewrap), with its own file system, process and IPC namespaces. All processes of
+ * the program end with it, daemons included.
  */
 export function sandboxed({ folder, number, network, files }: SandboxOptions): string[] {
   const own = ['home', 'tmp', 'run'].map((name) => join(folder, name));

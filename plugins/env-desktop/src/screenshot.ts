@@ -3,10 +3,10 @@ import type { Screenshot } from '@ui-rl/plugin-kit';
 import type { ScreenSize } from './desktop-spec';
 import type { XConnection } from './x-connection';
 
-/** Low levels are as fast as none, and screens of plain colours still become small. */
+/** Low levels are as fast as no compression, and screens of plain colors still become small. */
 const COMPRESSION = 3;
 
-/** Takes screenshots of a display; one that nothing was drawn on since is not taken again. */
+/** Takes screenshots of a display; reuses the last one if nothing was drawn since. */
 export class Camera {
   private last: { screenshot: Screenshot; drawings: number } | null = null;
 
@@ -16,7 +16,7 @@ export class Camera {
   ) {}
 
   async take(): Promise<Screenshot> {
-    // What was drawn before this is on the picture; its events come before the answer.
+    // Everything drawn before the reply is in the picture; its damage events arrive before the reply.
     await this.x.sync();
     const { drawings } = this.x;
     if (this.last?.drawings === drawings) return this.last.screenshot;
@@ -27,7 +27,7 @@ export class Camera {
 }
 
 async function toPng(pixels: Buffer, { width, height }: ScreenSize): Promise<Screenshot> {
-  // Loaded here: processes that only list plugins need no image library.
+  // Imported here so that processes that only list plugins do not load an image library.
   const { default: sharp } = await import('sharp');
   const raw = { width, height, channels: 3 } as const;
   const { data: png } = await sharp(toRgb(pixels, width * height), { raw })
@@ -36,7 +36,7 @@ async function toPng(pixels: Buffer, { width, height }: ScreenSize): Promise<Scr
   return { png, sha256: createHash('sha256').update(png).digest('hex'), width, height };
 }
 
-/** From blue, green, red and nothing, a byte each. */
+/** Converts from blue, green, red, padding; one byte each. */
 function toRgb(pixels: Buffer, count: number): Buffer {
   const rgb = Buffer.allocUnsafe(3 * count);
   for (let i = 0, from = 0, to = 0; i < count; i++, from += 4, to += 3) {

@@ -21,37 +21,40 @@ import { FIRST_USER, MARK, USERS, type Owner } from './owner';
 import { Program } from './program';
 import { sandboxed } from './sandbox';
 
-/** X servers keep their locks and sockets there, wherever temporary files lie otherwise. */
+/** X servers keep their locks and sockets there, regardless of TMPDIR. */
 const TEMPORARY = '/tmp';
 const FOLDER = 'uirl-desktop-';
 const FIRST_NUMBER = 100;
-/** So that processes begin their search in different places, and meet each other rarely. */
+/** Makes processes start their search at different numbers, which avoids most collisions. */
 const STRIDE = 37;
-/** What a single process may have beyond the limit, virtual memory that it never touches included. */
+/** Allowance of a single process above the limit, for reserved virtual memory that is never touched. */
 const UNTOUCHED_MB = 2_048;
 const MOST_THREADS = 4_096;
-/** The keeper kills, waits and removes for at most three seconds; more on a machine that is busy. */
+/** The keeper kills, waits and removes for at most three seconds; longer on a busy machine. */
 const ENDS_WITHIN_MS = 20_000;
-/** A folder whose keeper has not been noted by then belongs to a service that ended in between. */
+/** A folder without a registered keeper after this time belongs to a service that ended meanwhile. */
 const STARTS_WITHIN_MS = 60_000;
 
-/** Displays that this process has asked for. */
+/** Displays that this process has requested. */
 let taken = 0;
 
 export interface StartOptions {
   /** Further environment variables. */
   environment?: Readonly<Record<string, string>>;
   stdio?: StdioOptions;
-  /** False: in a network of its own that leads nowhere. */
+  /** False for its own network namespace without routes. */
   network: boolean;
   memoryMb: number;
-  /** Where the programs have no user of their own: in a sandbox, with these files and folders besides the system's. Absent: in none. */
+  /**
+   * The sandbox for programs that do not have their own user, with additional readable files and folders. Absent for
+   * none.
+   */
   sandbox?: { files: readonly string[] } | undefined;
 }
 
 /**
- * A display number, a folder and, where this process is root, a user that no other desktop of this machine has. Whatever is started
- * in it ends with it, and what it wrote is removed, even where this process is killed.
+ * A display number, a folder and, if this process is root, a user id, all exclusive on this machine. Ending it ends
+ * all of its processes and removes their files, even if this process is killed.
  */
 export class Seat {
   private readonly programs: Program[] = [];
@@ -64,7 +67,7 @@ export class Seat {
   private constructor(
     readonly number: number,
     readonly folder: string,
-    /** Null: that of this process. */
+    /** Null for the user of this process. */
     readonly user: number | null,
   ) {
     this.keeper = startKeeper(this.mark, user, number, folder);
@@ -77,7 +80,7 @@ export class Seat {
     for (const name of ['home', 'tmp', 'run']) this.makeFolder(name);
   }
 
-  /** Throws a `DesktopError` `no_desktop` where all are taken. */
+  /** Throws a `DesktopError` `no_desktop` if all are in use. */
   static take(): Seat {
     const isRoot = process.getuid?.() === 0;
     if (isRoot) makeSocketFolder();
@@ -94,7 +97,7 @@ export class Seat {
     return join(this.folder, 'home');
   }
 
-  /** A file that the programs of the desktop can read. */
+  /** Writes a file that the programs of the desktop can read. */
   write(name: string, content: string | Uint8Array): string {
     const path = join(this.folder, name);
     writeFileSync(path, content, { mode: 0o600 });
@@ -102,7 +105,7 @@ export class Seat {
     return path;
   }
 
-  /** Gives a file, or a folder with all that is in it, to the user of the desktop. */
+  /** Makes the desktop's user the owner of a file, or of a folder with its contents. */
   own(path: string): void {
     if (this.user === null) return;
     lchownSync(path, this.user, this.user);
@@ -118,7 +121,7 @@ export class Seat {
       'prlimit',
       '--core=0',
       `--data=${(memoryMb + UNTOUCHED_MB) * 2 ** 20}`,
-      // Counted by user.
+      // This limit counts threads per user.
       ...(this.user === null ? [] : [`--nproc=${MOST_THREADS}`]),
       '--',
       ...command,
@@ -134,12 +137,12 @@ export class Seat {
     return program;
   }
 
-  /** Whose the processes of this desktop are. */
+  /** The owner of this desktop's processes. */
   get owner(): Owner {
     return this.user === null ? `mark ${this.mark}` : `user ${this.user}`;
   }
 
-  /** Ends everything that was started, and removes everything that was written. Never throws. */
+  /** Ends all processes and removes all files. Never throws. */
   async end(): Promise<void> {
     this.isOver = true;
     this.keeper.ref();
@@ -149,7 +152,7 @@ export class Seat {
       limit.addEventListener('abort', () => resolve(), { once: true }),
     );
     await Promise.race([this.keeperGone, late]);
-    // Where somebody has ended the keeper itself before it could do anything.
+    // In case the keeper itself was killed before it could clean up.
     if (existsSync(this.folder)) sweep(this.mark, this.user, this.number, this.folder);
     await Promise.race([Promise.all(this.programs.map(({ ended }) => ended)), late]);
   }
@@ -169,7 +172,7 @@ export class Seat {
       USER: 'desktop',
       LOGNAME: 'desktop',
       LANG: 'C.UTF-8',
-      // Programs that find no bus start one of their own otherwise, which nobody needs.
+      // Programs that find no session bus would start their own.
       DBUS_SESSION_BUS_ADDRESS: 'disabled:',
       NO_AT_BRIDGE: '1',
     };
@@ -182,7 +185,7 @@ export class Seat {
   }
 }
 
-/** Removes what services have left that were killed together with their keepers. */
+/** Removes the files of services that were killed together with their keepers. */
 export function sweepLeftOvers(): void {
   for (const name of readdirSync(TEMPORARY).filter((each) => each.startsWith(FOLDER))) {
     const folder = join(TEMPORARY, name);
@@ -215,7 +218,7 @@ function sweep(mark: string, user: number | null, number: number, folder: string
   });
 }
 
-/** The folder is the reservation: only one process can create it. Null where the number is taken. */
+/** Creating the folder reserves the number, since only one process can create it. Null if the number is in use. */
 function reserve(number: number): string | null {
   if (existsSync(`${TEMPORARY}/.X${number}-lock`) || existsSync(`${TEMPORARY}/.X11-unix/X${number}`))
     return null;
@@ -230,7 +233,7 @@ function reserve(number: number): string | null {
 
 function startKeeper(mark: string, user: number | null, number: number, folder: string): ChildProcess {
   return spawn('/bin/sh', keeperArguments(mark, user, number, folder), {
-    // Not in a group with this process, whose signals it must outlive.
+    // In a separate process group, so that it outlives signals sent to this process's group.
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
     cwd: '/',
@@ -242,20 +245,20 @@ function keeperArguments(mark: string, user: number | null, number: number, fold
   return ['-c', KEEPER_SCRIPT, 'ui-rl-desktop-keeper', mark, String(user ?? ''), String(number), folder];
 }
 
-/** As the user of the desktop, and in a network of its own where it is to reach none. */
+/** The command prefix that runs as the desktop's user, and without network access if required. */
 function confined(user: number | null, network: boolean): string[] {
   if (user === null) return network ? [] : ['unshare', '--user', '--map-current-user', '--net', '--'];
   const lent = ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups', '--no-new-privs', '--'];
   return network ? lent : ['unshare', '--net', '--', ...lent];
 }
 
-/** What the kernel gives the programs of a desktop. */
+/** The isolation features that the kernel supports. */
 export interface Kernel {
-  /** A network of their own. */
+  /** Network namespaces. */
   network: boolean;
-  /** Namespaces to be confined in. */
+  /** Namespaces for the sandbox. */
   namespaces: boolean;
-  /** A user of their own, or the sandbox that keeps them from what this process's user owns. */
+  /** A separate user, or the sandbox that protects files of this process's user. */
   confinement: boolean;
 }
 
@@ -270,7 +273,7 @@ export function whatKernelAllows(): Kernel {
   };
 }
 
-/** Tried with a folder of its own, as a desktop has one. */
+/** Tests with a folder like that of a desktop. */
 function hasSandbox(works: (command: string[]) => boolean): boolean {
   const folder = mkdtempSync(join(TEMPORARY, 'uirl-sandbox-'));
   try {
@@ -281,7 +284,7 @@ function hasSandbox(works: (command: string[]) => boolean): boolean {
   }
 }
 
-/** The folder of the sockets of X servers, as the first X server that root starts makes it. */
+/** Creates the folder of X server sockets, as the first X server started by root does. */
 function makeSocketFolder(): void {
   const folder = `${TEMPORARY}/.X11-unix`;
   if (existsSync(folder)) return;
@@ -289,11 +292,11 @@ function makeSocketFolder(): void {
   chmodSync(folder, 0o1777);
 }
 
-/** A process, told apart from another one that gets its number later. Null where there is none. */
+/** Identifies a process even if its pid is reused later. Null if there is none. */
 function identityOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // Behind the name, which may have anything in it; the 20th of what follows is when it was started.
+    // Fields after the name, which may contain anything; the 20th of these is the start time.
     return `${pid} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`;
   } catch {
     return null;

@@ -21,7 +21,7 @@ export class DesktopSession implements EnvironmentSession {
     this.last = state;
   }
 
-  /** The state as it was told last: of a program that was closed, nothing else is left. */
+  /** The last reported state, which is all that remains of a closed program. */
   private last: State;
 
   async step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>> {
@@ -70,7 +70,7 @@ export class DesktopSession implements EnvironmentSession {
   }
 }
 
-/** Failures of the world become values; everything else propagates. */
+/** Expected failures become values; all other errors propagate. */
 export async function asReply<T>(work: () => Promise<T>): Promise<Reply<T>> {
   try {
     return { ok: true, value: await work() };

@@ -8,7 +8,7 @@ export const FAKE = { keyPress: 2, keyRelease: 3, buttonPress: 4, buttonRelease:
 const Z_PIXMAP = 2;
 const ALL_PLANES = 0xff_ff_ff_ff;
 const SUBSTRUCTURE_NOTIFY = 0x0008_0000;
-/** Of a property, in units of four bytes. */
+/** Maximum length of a property, in units of four bytes. */
 const LONGEST_PROPERTY = 1_024;
 
 interface Property {
@@ -16,16 +16,19 @@ interface Property {
   format: number;
 }
 
-/** A question to an application whether it takes events. */
+/** A request to an application that it answers when it handles events. */
 export interface Ping {
   answered: Promise<void>;
 }
 
-/** A connection to the X server of a desktop: its screen, its input devices, and its windows as the window manager lists them. */
+/**
+ * A connection to the X server of a desktop: its screen, its input devices, and its windows as listed by the window
+ * manager.
+ */
 export class XConnection {
-  /** When something was drawn last, by `performance.now()`. */
+  /** When something was last drawn, by `performance.now()`. */
   drawnAt = 0;
-  /** How often something was drawn. */
+  /** Number of draw events. */
   drawings = 0;
   private readonly atoms = new Map<string, number>();
   private readonly pending = new Set<(error: Error) => void>();
@@ -45,16 +48,16 @@ export class XConnection {
     this.damageId = client.AllocID();
     client.on('event', (event: Event) => this.hear(event));
     client.stream.on('close', () => this.over());
-    // For replies to pings, which applications send there.
+    // Applications send replies to pings to the root window.
     client.ChangeWindowAttributes(this.root, { eventMask: SUBSTRUCTURE_NOTIFY });
     damage.Create(this.damageId, this.root, damage.ReportLevel.NonEmpty);
   }
 
-  /** Rejects where the server does not let one in. */
+  /** Rejects if the server refuses the connection. */
   static async open(number: number, cookie: Buffer): Promise<XConnection> {
     const display = await connect(number, cookie);
     const { client } = display;
-    // The library keeps those of all connections together, but each server numbers them in its own way.
+    // The library shares atoms between connections, but each server assigns its own numbers.
     client.atoms = {};
     const [xtest, damage] = await Promise.all([
       extension<XTest>(client, 'xtest'),
@@ -69,17 +72,17 @@ export class XConnection {
     this.over();
   }
 
-  /** All requests so far have been carried out by the server. */
+  /** Waits until the server has processed all previous requests. */
   async sync(): Promise<void> {
     await this.ask('GetInputFocus');
   }
 
-  /** An input event as from a device. */
+  /** Sends an input event as from a device. */
   fake(type: (typeof FAKE)[keyof typeof FAKE], detail: number, x = 0, y = 0): void {
     if (!this.isOver) this.xtest.FakeInput(type, detail, 0, this.root, x, y);
   }
 
-  /** The pixels of the screen: blue, green, red and nothing, a byte each. */
+  /** The pixels of the screen: blue, green, red, padding; one byte each. */
   async pixels({ width, height }: ScreenSize): Promise<Buffer> {
     const { data } = await this.ask<{ data: Buffer }>(
       'GetImage',
@@ -94,12 +97,12 @@ export class XConnection {
     return data;
   }
 
-  /** Modifiers and buttons that are down, as a mask. */
+  /** Mask of the pressed modifiers and buttons. */
   async pointerMask(): Promise<number> {
     return (await this.ask<{ keyMask: number }>('QueryPointer', this.root)).keyMask;
   }
 
-  /** Keysyms of each key from `display.min_keycode` on, without and with shift first. */
+  /** Keysyms of each key from `display.min_keycode` on; unshifted first, then shifted. */
   async keyboard(): Promise<number[][]> {
     const { min_keycode: first, max_keycode: last } = this.display;
     return this.ask('GetKeyboardMapping', first, last - first + 1);
@@ -109,12 +112,12 @@ export class XConnection {
     this.client.ChangeKeyboardMapping(keycode, 2, [keysym, keysym]);
   }
 
-  /** Whether a window manager has taken over. */
+  /** Whether a window manager is running. */
   async hasManager(): Promise<boolean> {
     return (await this.numbers(this.root, '_NET_SUPPORTING_WM_CHECK')).length > 0;
   }
 
-  /** Windows of applications, oldest first. */
+  /** Application windows, oldest first. */
   async windows(): Promise<number[]> {
     return this.numbers(this.root, '_NET_CLIENT_LIST');
   }
@@ -140,8 +143,8 @@ export class XConnection {
   }
 
   /**
-   * Asks an application whether it takes events: it answers when it has dealt with those before.
-   * Null where the window does not know the question.
+   * Pings an application: it answers after it has handled the preceding events. Null if the window does not support
+   * pings.
    */
   async ping(window: number): Promise<Ping | null> {
     const [protocols, ping] = await Promise.all([this.atom('WM_PROTOCOLS'), this.atom('_NET_WM_PING')]);
@@ -157,7 +160,7 @@ export class XConnection {
     return Array.from({ length: Math.floor(data.length / 4) }, (_, i) => data.readUInt32LE(4 * i));
   }
 
-  /** Empty where there is none, or no such window any more. */
+  /** Empty if the property or the window does not exist. */
   private async property(window: number, name: string): Promise<Buffer> {
     const atom = await this.atom(name);
     try {
@@ -217,7 +220,7 @@ function gone(): DesktopError {
 }
 
 async function connect(number: number, cookie: Buffer): Promise<Display> {
-  // Loaded here: processes that only list plugins need no X11.
+  // Imported here so that processes that only list plugins do not load X11.
   const { createClient } = await import('x11');
   return new Promise((resolve, reject) => {
     const client = createClient(
@@ -229,7 +232,7 @@ async function connect(number: number, cookie: Buffer): Promise<Display> {
       },
       (error, display) => (error ? reject(error) : resolve(display)),
     );
-    // Windows go while one asks about them; the loss of the connection is told by its stream.
+    // Windows may close during a request; the stream reports a lost connection.
     client.on('error', () => undefined);
   });
 }

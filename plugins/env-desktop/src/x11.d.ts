@@ -1,4 +1,4 @@
-/** What is used of the X11 client of the package `x11`, which has no types of its own. */
+/** Types for the parts of the package `x11` that are used here; it has none. */
 declare module 'x11' {
   import type { EventEmitter } from 'node:events';
   import type { Socket } from 'node:net';
@@ -30,7 +30,7 @@ declare module 'x11' {
     data?: number[];
   }
 
-  /** Requests are methods whose last argument is called with the reply. */
+  /** Requests are methods whose last argument is a callback for the reply. */
   interface Client extends EventEmitter {
     stream: Socket;
     atoms: Record<string, number>;

@@ -2,15 +2,16 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Lab, tracesOf, until, value } from './support';
 
-/** `nobody` on every Linux. */
+/** Uid of `nobody` on Linux. */
 const NOBODY = 65_534;
 
 /**
- * Plays, as an ordinary user, a program that reads a file which only this user may read, signals this process and leaves a daemon behind.
- * Prints as JSON what it got, or how the episode failed. Argument: the value of DESKTOP_CONFINEMENT.
+ * Runs, as an unprivileged user, a program that reads a file which only this user may read, signals this process and
+ * leaves a daemon behind. Prints as JSON what it achieved, or how the episode failed. Argument: the value of
+ * DESKTOP_CONFINEMENT.
  */
 async function main(confinement: string): Promise<void> {
-  // Loaded while this process may still read them wherever they lie.
+  // Imported while this process may still read them at any location.
   await Promise.all([import('x11'), import('sharp')]);
   if (process.getuid?.() === 0) {
     process.setgroups!([]);

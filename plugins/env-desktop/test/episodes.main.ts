@@ -26,7 +26,7 @@ interface Size {
   height: number;
 }
 
-/** An action of any kind, with no aim. */
+/** A random action. */
 function anything(random: Random, { width, height }: Size): Action {
   const at = () => ({ x: random.below(width), y: random.below(height) });
   const point = () => [random.below(width), random.below(height)] as const;
@@ -58,14 +58,14 @@ function anything(random: Random, { width, height }: Size): Action {
   return random.pick(kinds)();
 }
 
-/** Sessions keep the replies of so many that have ended, for requests that are repeated: until then memory grows. */
+/** Sessions keep the replies of this many ended episodes for repeated requests; until then memory grows. */
 const REMEMBERED = 1_000;
 
 interface Totals {
   actions: number;
   openMs: number[];
   actMs: number;
-  /** How episodes ended → how often. */
+  /** Outcome of the episode → count. */
   ends: Map<string, number>;
 }
 
@@ -99,7 +99,7 @@ async function episode(
   return closed.ok ? 'played' : `invalid, ${closed.error.code}`;
 }
 
-/** MB that are this process's own, whatever else of Node runs on the machine, after garbage was collected. */
+/** Memory of this process alone in MB, after garbage collection. */
 function memoryMb(): number {
   (globalThis as { gc?: () => void }).gc?.();
   return Number(/^RssAnon:\s+(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))![1]) / 1024;
@@ -138,7 +138,7 @@ async function main(): Promise<void> {
         `${index + 1} episodes, ${seconds} s, this process ${memory.at(-1)![1].toFixed(0)} MB, ${processesOf().length} processes of desktops`,
       );
     }
-    // What the tests' own laboratory remembers of each.
+    // The test setup itself keeps a record of each.
     lab.seats.length = 0;
     lab.log.length = 0;
   }

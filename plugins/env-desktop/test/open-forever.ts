@@ -1,6 +1,6 @@
 import { Lab } from './support';
 
-/** A process that opens a desktop, says which, and goes on until somebody kills it. */
+/** A process that opens a desktop, prints which, and runs until it is killed. */
 async function main(): Promise<void> {
   const lab = new Lab();
   await lab.start({ shell: { command: ['xterm', '-e', 'cat'] } });

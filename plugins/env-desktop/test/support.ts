@@ -24,12 +24,12 @@ export const SCREEN = { width: 320, height: 240 };
 
 export { Player, value };
 
-/** How long a step may take. */
+/** Time limit of a step. */
 const STEP_MS = 30_000;
 
-/** A desktop environment with sessions over it, a list of applications and a folder of pages. */
+/** A desktop environment with sessions, a list of applications and a folder of pages. */
 export class Lab {
-  /** Where the users of desktops get to. */
+  /** A folder that the users of desktops can access. */
   readonly folder = mkdtempSync(join(tmpdir(), 'desktops-'));
   readonly log: string[] = [];
   readonly pages: Record<string, string> = {};
@@ -37,7 +37,7 @@ export class Lab {
   environment: Environment;
   sessions: Sessions;
 
-  /** Of all desktops that were opened. */
+  /** The seats of all opened desktops. */
   readonly seats: Seat[] = [];
   private readonly take = Seat.take.bind(Seat);
 
@@ -50,19 +50,19 @@ export class Lab {
     };
   }
 
-  /** What its desktops have left so far. */
+  /** Traces left by its desktops so far. */
   traces(): string[] {
     return this.seats.flatMap((seat) => tracesOf(seat));
   }
 
-  /** Makes a page of a piece of HTML. */
+  /** Creates a page from HTML. */
   addPage(name: string, html: string): void {
     this.pages[name] = join(this.folder, name);
     mkdirSync(this.pages[name]);
     writeFileSync(join(this.pages[name], 'index.html'), `<!doctype html><meta charset="utf-8">${html}`);
   }
 
-  /** @param applications as the file that lists them has it */
+  /** @param applications in the format of the applications file */
   async start(applications: object, options: Partial<DesktopOptions> = {}, maxSessions = 4): Promise<this> {
     const log = (level: string, message: string) => void this.log.push(`${level} ${message}`);
     const file = join(this.folder, 'applications.yaml');
@@ -98,14 +98,14 @@ export class Lab {
   }
 }
 
-/** What a desktop leaves behind when something is wrong: processes, display, files. */
+/** Traces that a failed desktop leaves: processes, display, files. */
 export function tracesOf({ number, owner, user }: Pick<Seat, 'number' | 'owner' | 'user'>): string[] {
   const named = [`/tmp/uirl-desktop-${number}`, `/tmp/.X${number}-lock`, `/tmp/.X11-unix/X${number}`];
   const found = [...named.filter((path) => existsSync(path)), ...(user === null ? [] : filesOf(user))];
   return [...processesOf(owner).map(({ name }) => `process ${name}`), ...found];
 }
 
-/** All processes of desktops on this machine, or those of one. */
+/** All desktop processes on this machine, or those of one desktop. */
 export function processesOf(owner?: Owner): { pid: number; name: string }[] {
   return readdirSync('/proc').flatMap((pid) => {
     if (!/^\d+$/.test(pid)) return [];
@@ -123,7 +123,7 @@ export function processesOf(owner?: Owner): { pid: number; name: string }[] {
 
 const isUserOfDesktops = (user: number) => user >= FIRST_USER && user < FIRST_USER + USERS;
 
-/** Files of a user, or of all users of desktops, where all users may write. */
+/** Files of a user, or of all desktop users, in folders that all users can write to. */
 export function filesOf(user?: number): string[] {
   return ['/tmp', '/tmp/.X11-unix', '/var/tmp', '/dev/shm'].flatMap((folder) =>
     namesIn(folder)
@@ -143,7 +143,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Colour of a pixel, red, green, blue. */
+/** Color of a pixel as red, green, blue. */
 export async function pixelOf({ png }: Screenshot, x: number, y: number): Promise<number[]> {
   const { data, info } = await sharp(png).raw().toBuffer({ resolveWithObject: true });
   const at = (y * info.width + x) * info.channels;

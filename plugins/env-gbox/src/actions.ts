@@ -20,9 +20,9 @@ interface Screen {
   height: number;
 }
 
-/** Where the agent does not say how long. */
+/** Default duration. */
 export const LONG_PRESS_SECONDS = 0.8;
-/** Pixels of a notch of a mouse wheel. */
+/** Pixels per notch of a mouse wheel. */
 const NOTCH = 100;
 const TOWARDS: Readonly<Record<Direction, Point>> = {
   up: [0, -1],
@@ -41,7 +41,7 @@ const BUTTONS: Readonly<Record<Button, string>> = {
   volume_down: 'volumeDown',
 };
 
-/** Names of the vocabulary that GBox writes differently. */
+/** Key names that GBox spells differently. */
 const KEYS: Readonly<Record<string, string>> = {
   caps_lock: 'capsLock',
   ctrl: 'control',
@@ -55,7 +55,10 @@ const KEYS: Readonly<Record<string, string>> = {
 const NAMED = /^(alt|backspace|delete|end|enter|escape|home|insert|meta|shift|space|tab|f([1-9]|1[0-2]))$/;
 const CHARACTER = /^[a-z0-9;=,\-./`[\]\\']$/;
 
-/** What GBox is asked for an action, in this order; null for what a box of that type cannot do. `wait` and `finish` ask for nothing. */
+/**
+ * The GBox requests for an action, in order; null if this box type does not support it. `wait` and `finish` need
+ * none.
+ */
 export function requestsOf(action: Action, type: BoxType, screen: Screen): BoxRequest[] | null {
   switch (action.action) {
     case 'click':
@@ -104,13 +107,13 @@ export function requestsOf(action: Action, type: BoxType, screen: Screen): BoxRe
   }
 }
 
-/** Places that the agent named itself; the end of a swipe by direction may lie outside. */
+/** Points given by the agent; the computed end of a directional swipe may be outside the screen. */
 export function pointsOf(action: Action): Point[] {
   if ('from' in action) return [action.from, action.to];
   return 'x' in action && action.x !== undefined && action.y !== undefined ? [[action.x, action.y]] : [];
 }
 
-/** The Enter behind a text is a part of its request. */
+/** A trailing Enter is part of the text request. */
 function typing(text: string): BoxRequest[] {
   const requests: BoxRequest[] = [];
   for (const stroke of keystrokesOf(text).strokes) {

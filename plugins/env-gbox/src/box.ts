@@ -14,16 +14,16 @@ type Json = Record<string, unknown>;
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const [WIDTH_AT, HEIGHT_AT, HEADER_END] = [16, 20, 24];
-/** What a command on a box may take, as GBox writes it. */
+/** Time limit of a command on a box, in GBox's format. */
 const COMMAND_TIMEOUT = '30s';
 
-/** One box of GBox. Everything throws `DeviceError`. */
+/** One box of GBox. All methods throw `DeviceError`. */
 export class Box {
   readonly id: string;
-  /** Milliseconds since the epoch, as GBox told it last. */
+  /** Milliseconds since the epoch, as last reported by GBox. */
   expiresAt: number;
 
-  /** @param made what GBox said of it @param expiresAt where that says nothing of the time it has */
+  /** @param made GBox's description of it @param expiresAt used if the description has no expiry */
   constructor(
     private readonly api: GboxApi,
     made: Json,
@@ -51,12 +51,12 @@ export class Box {
     await this.api.repeat({ method: 'POST', path: this.path('/stop'), body: { wait: true } }, signal);
   }
 
-  /** Carries out an action, once. */
+  /** Performs an action, without retries. */
   async act({ action, body }: BoxRequest, signal: AbortSignal): Promise<void> {
     await this.api.once({ method: 'POST', path: this.path(`/actions/${action}`), body }, signal);
   }
 
-  /** Runs a command, once. */
+  /** Runs a command, without retries. */
   async command(command: string, signal: AbortSignal): Promise<CommandReply> {
     const body = { command, timeout: COMMAND_TIMEOUT };
     const reply = await this.api.once({ method: 'POST', path: this.path('/commands'), body }, signal);
@@ -70,7 +70,7 @@ export class Box {
     return { exitCode, stdout: stdout + String(stderr) };
   }
 
-  /** What has the focus on Android: `package/activity`, or a window of the system. */
+  /** The focused window on Android: `package/activity`, or a system window. */
   async focus(signal: AbortSignal): Promise<string> {
     const { exitCode, stdout } = await this.command(FOCUS_COMMAND, signal);
     if (exitCode === 0) return focusOf(stdout);

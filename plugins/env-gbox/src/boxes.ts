@@ -14,12 +14,12 @@ interface Listed {
 const PAGE_SIZE = 100;
 const MAX_PAGES = 50;
 const POLL_MS = 500;
-/** For ending a box, with all attempts. */
+/** Time limit for terminating a box, including retries. */
 const END_MS = 20_000;
-/** A kept box has at least this part of its time left, or the next episode gets a new one. */
+/** Minimum fraction of its lifetime that a kept box must have left; otherwise the next episode gets a new one. */
 const LEFT = 1 / 4;
 
-/** The boxes of one environment: made, kept, and ended, those of processes that died among them. */
+/** The boxes of one environment: created, reused and terminated, including those of processes that died. */
 export class Boxes {
   private readonly labels = newLabels();
   private readonly live = new Map<string, Box>();
@@ -33,7 +33,7 @@ export class Boxes {
     private readonly log: Log,
   ) {}
 
-  /** A box that runs: one that was kept where there is one. */
+  /** A running box; reuses a kept one if possible. */
   async take(signal: AbortSignal): Promise<Box> {
     for (let kept = this.idle.pop(); kept !== undefined; kept = this.idle.pop()) {
       if (await this.isGood(kept, signal)) return kept;
@@ -42,7 +42,7 @@ export class Boxes {
     return this.create(signal);
   }
 
-  /** Takes a box back after its episode. */
+  /** Returns a box after its episode. */
   async giveBack(box: Box, healthy: boolean): Promise<void> {
     const { after_episode: after } = this.options;
     if (!healthy || after === 'terminate' || !this.hasTimeLeft(box)) return this.end(box);
@@ -57,13 +57,13 @@ export class Boxes {
     this.idle.push(box);
   }
 
-  /** Ends a box for good. Never throws: what cannot be ended ends by itself. */
+  /** Terminates a box. Never throws: a box that cannot be terminated expires by itself. */
   async end(box: Box): Promise<void> {
     this.live.delete(box.id);
     await this.terminate(box.id);
   }
 
-  /** Ends all boxes, also those whose creation was never answered. */
+  /** Terminates all boxes, including those whose creation was never answered. */
   async close(): Promise<void> {
     this.idle.length = 0;
     await Promise.all([...this.live.values()].map((box) => this.end(box)));
@@ -73,8 +73,8 @@ export class Boxes {
   }
 
   /**
-   * Ends boxes of ours that nobody uses: of processes on this host that died, and those that this environment never heard of. Throws
-   * `DeviceError` where GBox does not list them.
+   * Terminates our unused boxes: those of dead processes on this host, and those that this environment did not learn
+   * about. Throws `DeviceError` if GBox does not list them.
    */
   async sweep(): Promise<void> {
     const listed = await this.list(AbortSignal.timeout(END_MS));
@@ -107,7 +107,7 @@ export class Boxes {
     }
   }
 
-  /** What was asked for and never answered may be there all the same. */
+  /** A box whose creation was not answered may exist nevertheless. */
   private later(error: unknown): void {
     if (!(error instanceof DeviceError) || error.code === 'capacity') return;
     const sweep = this.swept().finally(() => this.sweeps.delete(sweep));
@@ -115,7 +115,7 @@ export class Boxes {
   }
 
   private async swept(): Promise<void> {
-    // The creation that failed does not count any more then.
+    // By then, the failed creation is no longer counted.
     await new Promise(setImmediate);
     await this.sweep().catch((failed: unknown) => this.log('warn', messageOf(failed)));
   }
@@ -141,7 +141,7 @@ export class Boxes {
       return (await box.status(signal)) === 'running' && this.hasTimeLeft(box);
     } catch (error) {
       if (!(error instanceof DeviceError) || signal.aborted) {
-        // Nobody else would: it is not among the idle ones any more.
+        // It is no longer in the idle list, so nothing else would terminate it.
         await this.end(box);
         throw error;
       }
@@ -159,13 +159,15 @@ export class Boxes {
     try {
       await this.api.repeat({ method: 'POST', path, body: { wait: false } }, AbortSignal.timeout(END_MS));
     } catch (error) {
-      // It is gone already, or ends when its time is over.
+      // It is already gone, or ends when its lifetime is over.
       if (!/: 404 /.test(messageOf(error)))
         this.log('warn', `box ${id} could not be ended: ${messageOf(error)}`);
     }
   }
 
-  /** Boxes that may still cost something. GBox's documents tell of `stopped`, but not all of them as a status that may be asked for. */
+  /**
+   * Boxes that may still be billed. GBox's documentation mentions `stopped`, but not everywhere as a status to query.
+   */
   private async list(signal: AbortSignal): Promise<Listed[]> {
     try {
       return await this.listed('pending,running,stopped', signal);

@@ -149,7 +149,7 @@ it.each(TYPED_TEXTS)('types $text as every environment does', async ({ text, typ
 
 it('a text that takes longer than there is time is cut short, and the episode goes on', async () => {
   const session = await open(await environment());
-  // A little more than is left for the screenshot.
+  // Slightly more than the time reserved for the screenshot.
   const typing = session.step({ action: 'type', text: '\n'.repeat(2_000) }, within(5_100));
   expect(value(await typing).outcome).toBe('cut_short');
   const pressed = gbox.calls('/actions/press-key').length;
@@ -239,12 +239,12 @@ it('says that there is no room, and keeps its deadline', async () => {
 
 it('a box that ended in the middle is no verdict', async () => {
   const session = await open(await environment(), WIFI);
-  gbox.boxes[0].status = 'terminated'; // its time was over
+  gbox.boxes[0].status = 'terminated'; // its lifetime is over
   expect(await session.step({ action: 'click', x: 1, y: 2 }, within(5_000))).toMatchObject({ ok: false });
   expect(await session.close(within(5_000))).toMatchObject({ ok: false, error: { code: 'crashed' } });
 });
 
-/** A phone whose window manager is gone. */
+/** A phone without a window manager. */
 class Windowless extends FakePhone {
   override run(command: string) {
     return super.run(command.replace(/^dumpsys window\b/, 'dumpsys absent'));

@@ -25,8 +25,8 @@ export class GboxEnvironment implements Environment {
   ) {}
 
   /**
-   * Ends what processes of this host left behind. Throws `PluginError` where there is no key, `DeviceError` where GBox does not take
-   * it or is not there.
+   * Terminates boxes left by processes of this host. Throws `PluginError` without an API key, `DeviceError` if GBox
+   * rejects the key or is unreachable.
    */
   static async create(
     options: GboxOptions,
@@ -50,7 +50,7 @@ export class GboxEnvironment implements Environment {
     });
   }
 
-  /** Ends every box, those included that nobody ever got. */
+  /** Terminates every box, including those that were never used. */
   async close(): Promise<void> {
     await this.boxes.close();
   }

@@ -20,9 +20,9 @@ interface Request {
 
 /** More than any screenshot in base64. */
 const MAX_BYTES = 64 * 2 ** 20;
-/** The environment of the env service names the address. */
+/** The env service's environment configures the address. */
 const ask = boundedFetch({ maxBytes: MAX_BYTES, isTrusted: true });
-/** Failures in which no byte of the request got to a server. */
+/** Errors that occur before any byte of the request reaches a server. */
 const NOT_SENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -32,12 +32,12 @@ const NOT_SENT = new Set([
   'ENETUNREACH',
 ]);
 
-/** A failure, and what is known of the request that failed. */
+/** A failed request, and how it may be repeated. */
 class Attempt extends DeviceError {
   constructor(
     code: DeviceErrorCode,
     message: string,
-    /** Nothing of it was done: it may be sent again, whatever it is. */
+    /** Nothing was executed, so any request may be repeated. */
     readonly refused: boolean,
     /** The same request may succeed later. */
     readonly passes: boolean,
@@ -47,16 +47,16 @@ class Attempt extends DeviceError {
   }
 }
 
-/** Requests to GBox. Messages never hold the key, whatever a server says. */
+/** Requests to GBox. Messages never contain the key, even if a server repeats it. */
 export class GboxApi {
   constructor(private readonly account: Account) {}
 
-  /** Reads something, or does what may be done twice: tried again while GBox is busy or fails. */
+  /** Sends an idempotent request: retried while GBox is busy or fails. */
   repeat(request: Request, signal: AbortSignal): Promise<Json> {
     return this.attempts(request, signal, ({ passes }) => passes);
   }
 
-  /** Does something once: sent again only where nothing of it was done. */
+  /** Sends a request that must not run twice: retried only if nothing was executed. */
   once(request: Request, signal: AbortSignal): Promise<Json> {
     return this.attempts(request, signal, ({ passes, refused }) => passes && refused);
   }
@@ -79,7 +79,7 @@ export class GboxApi {
         method,
         headers: { authorization: `Bearer ${this.account.key}`, 'content-type': 'application/json' },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        // The key goes to no other address.
+        // The key must not be sent to another address.
         redirect: 'error',
         signal,
       });

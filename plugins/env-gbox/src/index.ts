@@ -3,7 +3,7 @@ import { GboxEnvironment } from './environment';
 import { VARIABLES } from './machine';
 import { GboxOptions } from './options';
 
-/** Boxes of GBox. See `README.md` beside `src` for the options of a task. */
+/** Boxes of GBox. `README.md` beside `src` documents the task options. */
 const gbox: EnvironmentComponent<GboxOptions> = {
   kind: 'environment',
   name: 'gbox',

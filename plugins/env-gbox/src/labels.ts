@@ -1,38 +1,41 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 
-/** By what we know our boxes again. */
+/** Labels that identify our boxes. */
 const LABELS = { owner: 'ui-rl', host: 'ui-rl-host', process: 'ui-rl-process' } as const;
 const OWNER = 'env';
-/** Of the environments of this process that are open; another process may have its number later. */
+/** Open environments of this process; another process may reuse its pid later. */
 const OPEN = new Set<string>();
 const HOST = hostname().toLowerCase();
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Labels of the boxes of one environment of this process, which no other one ends until `forgetLabels`. */
+/**
+ * Labels for the boxes of one environment of this process, which protect them from other environments until
+ * `forgetLabels`.
+ */
 export function newLabels(): Labels {
   const id = `${process.pid}-${randomUUID().slice(0, 8)}`;
   OPEN.add(id);
   return { [LABELS.owner]: OWNER, [LABELS.host]: HOST, [LABELS.process]: id };
 }
 
-/** The environment is closed: what is left of it is nobody's. */
+/** Called when the environment is closed: its remaining boxes may be terminated. */
 export function forgetLabels(own: Labels): void {
   OPEN.delete(own[LABELS.process]);
 }
 
-/** Labels by which the boxes of all our processes on this host are found. */
+/** Labels that match the boxes of all our processes on this host. */
 export function hostLabels(): Labels {
   return { [LABELS.owner]: OWNER, [LABELS.host]: HOST };
 }
 
-/** Whether a box is of the environment with these labels. */
+/** Whether a box belongs to the environment with these labels. */
 export function isOwn(labels: Labels, own: Labels): boolean {
   return isOfHost(labels) && labels[LABELS.process] === own[LABELS.process];
 }
 
-/** Whether the environment that a box belonged to was one of ours on this host, and is no more. */
+/** Whether a box belongs to an environment of this host that no longer exists. */
 export function isStale(labels: Labels, isAlive: (pid: number) => boolean = alive): boolean {
   if (!isOfHost(labels)) return false;
   const [id, pid] = /^(\d+)-[0-9a-f]{8}$/.exec(labels[LABELS.process] ?? '') ?? [];

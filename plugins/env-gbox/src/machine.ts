@@ -1,19 +1,19 @@
 import { PluginError } from '@ui-rl/plugin-kit';
 
-/** What the machine of an env service says of GBox. */
+/** Environment variables of an env service for GBox. */
 export const VARIABLES = {
   GBOX_API_KEY: 'key of GBox, sent to its address only',
   GBOX_BASE_URL: 'address of its API (https://gbox.ai/api/v1/)',
 } as const;
 
-/** Where GBox is, and who we are there. */
+/** Address and key of GBox. */
 export interface Account {
-  /** Ends with a slash. */
+  /** With a trailing slash. */
   baseUrl: string;
   key: string;
 }
 
-/** Throws `PluginError` where there is no key, or the address would carry it in the clear. */
+/** Throws `PluginError` if the key is missing, or the address would transmit it unencrypted. */
 export function accountOf(variables: Readonly<Record<string, string>>): Account {
   const { GBOX_API_KEY: key, GBOX_BASE_URL: address = 'https://gbox.ai/api/v1/' } = variables;
   if (key === undefined) {

@@ -1,10 +1,10 @@
 import { Doc } from '@ui-rl/plugin-kit';
 import { IsIn, IsInt, Matches, Max, Min } from 'class-validator';
 
-/** Durations as GBox writes them. */
+/** Durations in GBox's format. */
 const DURATION = /^(\d{1,6})(ms|s|m|h)$/;
 
-/** Options of the environment; what a task says of its episode is a `GboxTask`. */
+/** Options of the environment; the options of a task's episode are a `GboxTask`. */
 export class GboxOptions {
   @Doc('what the boxes are')
   @IsIn(['android', 'linux'])

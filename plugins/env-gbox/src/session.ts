@@ -20,15 +20,15 @@ export interface SessionParts {
   box: Box;
   type: 'android' | 'linux';
   checks: readonly DeviceCheck[];
-  /** Of the first frame. */
+  /** The first screenshot. */
   screenshot: Screenshot;
   state: State;
-  /** Between an action and its screenshot. */
+  /** Pause between an action and its screenshot. */
   delayMs: number;
   giveBack: (box: Box, healthy: boolean) => Promise<void>;
 }
 
-/** Left of the deadline after an action, for the screenshot. */
+/** Time kept from the deadline for the screenshot after an action. */
 const RESERVE_MS = 5_000;
 
 /** One episode in a box. */
@@ -72,7 +72,7 @@ export class GboxSession implements EnvironmentSession {
     return { screenshot, outcome, done };
   }
 
-  /** What was wrong with the action, or `ok`. Nothing was done then, but what had been when there was no more time. */
+  /** Returns the problem, or `ok`. An invalid action has no effect; one that runs out of time is partly performed. */
   private async perform(action: Action, deadline: Deadline): Promise<string> {
     const { width, height } = this.screen;
     const isOutside = pointsOf(action).some(([x, y]) => x < 0 || y < 0 || x >= width || y >= height);
@@ -88,7 +88,7 @@ export class GboxSession implements EnvironmentSession {
     return this.ask(action, deadline);
   }
 
-  /** Sends as many requests as there is time for, the first one in any case. */
+  /** Sends as many requests as time allows, at least the first. */
   private async ask(action: Action, { signal, deadlineAt }: Deadline): Promise<string> {
     const { box, type } = this.parts;
     const requests = requestsOf(action, type, this.screen);
@@ -109,7 +109,7 @@ export class GboxSession implements EnvironmentSession {
   }
 }
 
-/** For the time an agent asks for, as far as the deadline allows: asking for too much is not the environment's failure. */
+/** Limits a requested duration to the deadline: an overlong request is not an infrastructure failure. */
 async function cut(
   seconds: number,
   { deadlineAt }: Deadline,
@@ -120,7 +120,7 @@ async function cut(
   return allowed < seconds ? 'wait_cut_short' : 'ok';
 }
 
-/** The state that verifiers judge: what has the focus on Android, and what the box answers to the checks of the task. */
+/** The state for verifiers: the focused window on Android, and the box's results of the task's checks. */
 export async function readState(
   { box, type, checks }: Pick<SessionParts, 'box' | 'type' | 'checks'>,
   signal: AbortSignal,

@@ -8,16 +8,19 @@ import {
   type Task,
 } from '@ui-rl/plugin-kit';
 
-/** What a task says of its episode in a box. */
+/** The task options of an episode in a box. */
 export interface GboxTask {
-  /** Null: a box of Linux begins as it is. */
+  /** Null: a Linux box starts unchanged. */
   start: DeviceStart | null;
   checks: readonly DeviceCheck[];
 }
 
 const KNOWN = ['start', 'validators'];
 
-/** Reads `task.start` and `task.environment.options`. Throws `PluginError` `option` that names the task and what is wrong. */
+/**
+ * Reads `task.start` and `task.environment.options`. Throws `PluginError` `option` that names the task and the
+ * problem.
+ */
 export function readGboxTask(task: Task, type: 'android' | 'linux'): GboxTask {
   const options = task.environment?.options ?? {};
   const where = `task "${task.id ?? task.description}": environment option`;
@@ -37,7 +40,7 @@ export function readGboxTask(task: Task, type: 'android' | 'linux'): GboxTask {
   );
 }
 
-/** How a task begins may stand with the task, or with the options of its environment. */
+/** The start may be given by the task, or by the options of its environment. */
 function startOf({ start }: Task, options: Record<string, unknown>): unknown {
   return isRecord(start) && isRecord(options.start)
     ? { ...options.start, ...start }

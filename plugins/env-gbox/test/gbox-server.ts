@@ -12,7 +12,10 @@ export interface FakeBox {
   phone: FakePhone;
 }
 
-/** What becomes of the next request whose path matches: a status with a body, or its connection is cut before or after it was done. */
+/**
+ * A fault for the next request whose path matches: a status with a body, or its connection is cut before or after
+ * execution.
+ */
 export interface Fault {
   path: RegExp;
   fault: { status: number; body?: string } | 'cut' | 'done and cut' | 'never answered';
@@ -22,17 +25,17 @@ type Body = Record<string, unknown>;
 const KEY = 'gbox_test_key_0123456789';
 
 /**
- * A server of the documented form of GBox's API, with small phones for boxes; none of GBox is in it. Anything that is not of that form
- * is a 400: wrong types, unknown actions, a key that is not there. Form: docs.gbox.ai/api-reference.
+ * A fake of GBox's API as documented, with small fake phones as boxes. Rejects malformed requests with 400: wrong
+ * types, unknown actions, a missing key. Source: docs.gbox.ai/api-reference.
  */
 export class GboxServer {
   readonly key = KEY;
   readonly boxes: FakeBox[] = [];
-  /** `POST /boxes/{id}/actions/tap` …, the id left out, with what it was given; only what was carried out. */
+  /** Executed calls such as `POST /boxes/{id}/actions/tap`, without the id, with their bodies. */
   readonly done: { call: string; body: Body }[] = [];
   readonly requests: string[] = [];
   faults: Fault[] = [];
-  /** New boxes are pending for so many looks. */
+  /** New boxes are pending for this many queries. */
   pendingLooks = 0;
 
   private constructor(private readonly server: Server) {}
@@ -70,7 +73,7 @@ export class GboxServer {
     return whole;
   }
 
-  /** Bodies of the calls that were carried out. */
+  /** Bodies of the executed calls. */
   calls(call: string): Body[] {
     return this.done.filter((each) => each.call === call).map(({ body }) => body);
   }
@@ -179,7 +182,7 @@ const isPlace = (value: unknown): boolean => {
 };
 const lasts = (value: unknown): boolean => typeof value === 'string' && /^\d+(ms|s)$/.test(value);
 
-/** What each action is given. */
+/** Validates the body of each action. */
 const FORMS: Readonly<Record<string, (body: Body) => boolean>> = {
   '/actions/tap': isPlace,
   '/actions/click': isPlace,

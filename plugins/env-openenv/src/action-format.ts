@@ -1,9 +1,9 @@
 import { playwrightKey, type Action, type Direction } from '@ui-rl/plugin-kit';
 
-/** What is sent for an action: several, one after the other; null where the format has no word for it. */
+/** The messages for an action, in order; null if the format does not support it. */
 export type ActionFormat = (action: Action) => readonly Record<string, unknown>[] | null;
 
-/** Pixels of one notch of a wheel. */
+/** Pixels per wheel notch. */
 const NOTCH = 100;
 const TOWARDS: Record<Direction, readonly [number, number]> = {
   up: [0, -1],
@@ -12,10 +12,10 @@ const TOWARDS: Record<Direction, readonly [number, number]> = {
   right: [1, 0],
 };
 
-/** As a server of this project takes them. */
+/** The format of this project's servers. */
 export const ownFormat: ActionFormat = (action) => [{ ...action }];
 
-/** BrowserGym's calls by coordinates, `{action_str: "mouse_click(1, 2)"}`. */
+/** BrowserGym's coordinate calls, `{action_str: "mouse_click(1, 2)"}`. */
 export const browserGymFormat: ActionFormat = (action) => {
   const calls = browserGymCalls(action);
   return calls === null ? null : calls.map((call) => ({ action_str: call }));
@@ -60,12 +60,15 @@ function scroll({ direction, amount, x, y }: Extract<Action, { action: 'scroll' 
   return x === undefined || y === undefined ? [wheel] : [call('mouse_move', x, y), wheel];
 }
 
-/** A call as Python reads it: numbers and strings of JSON are literals there, too. */
+/** A Python call: JSON numbers and strings are valid literals there. */
 function call(name: string, ...values: readonly (number | string)[]): string {
   return `${name}(${values.map((value) => JSON.stringify(value)).join(', ')})`;
 }
 
-/** Actions as the run file writes them; `"$x"` stands for a field as it is; inside of a longer text for its text. */
+/**
+ * Action templates from the run file; `"$x"` is replaced by the value of a field, within longer text by its string
+ * form.
+ */
 export function templateFormat(
   templates: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
 ): ActionFormat {

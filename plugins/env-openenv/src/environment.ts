@@ -23,7 +23,7 @@ import { recordOf, type RemoteEnvironment } from './remote';
 import { OpenEnvSession } from './session';
 import { SocketEnvironment } from './socket-environment';
 
-/** Variables of the machine: where servers may be, and what is shown to them. */
+/** Environment variables of the machine: allowed servers, and their keys. */
 export const VARIABLES = { servers: 'OPENENV_SERVERS', keys: 'OPENENV_KEYS' } as const;
 
 /** Environments of OpenEnv servers. */
@@ -94,7 +94,7 @@ export class OpenEnvEnvironment implements Environment {
     }
   }
 
-  /** How actions are written for a server: asked once, which also says whether it is there. */
+  /** The action format of a server: queried once, which also tests whether it is reachable. */
   private async formatOf(server: OutsideServer, signal: AbortSignal): Promise<ActionFormat> {
     const { actions, templates, transport } = this.options;
     const health = recordOf(await server.getJson('/health', { signal: soon(signal) }), server.address);
@@ -127,14 +127,14 @@ export class OpenEnvEnvironment implements Environment {
   }
 }
 
-/** This project's own server has a tool for each action. */
+/** This project's own server has one tool per action. */
 const ownTools: ActionFormat = ({ action: name, ...given }) => [{ name, arguments: given }];
 
 function soon(signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(DEADLINES.outsideReady.ms)]);
 }
 
-/** What a task gives to the reset, besides the seed. @throws OutsideError */
+/** Reset options of a task, besides the seed. @throws OutsideError */
 function resetOf({ environment, start }: Task): Record<string, unknown> {
   const { reset = {}, ...unknown } = environment?.options ?? {};
   const [key] = Object.keys(unknown);

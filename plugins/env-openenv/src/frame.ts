@@ -4,18 +4,18 @@ export interface FrameOptions {
   /** Dotted paths in an observation. */
   picture: string;
   text?: string | undefined;
-  /** What policies read of them. */
+  /** The parts that policies receive. */
   observation: 'screenshot' | 'text' | 'both';
 }
 
-/** Longest text that is told, in characters. */
+/** Maximum length of observation text, in characters. */
 const MAX_TOLD = 100_000;
 
-/** What is drawn where there is no picture: letters of 16 pixels on a screen of this size. */
+/** The screen drawn for observations without a picture; 16-pixel letters. */
 const PAGE = { width: 640, height: 480, line: 20, columns: 76, rows: 23 };
 const MAX_SIDE = 8_192;
 
-/** What an observation shows, and what it tells where policies read that. @throws OutsideError */
+/** The screenshot of an observation, and its text if policies receive it. @throws OutsideError */
 export async function frameOf(
   observation: Record<string, unknown>,
   options: FrameOptions,
@@ -36,7 +36,7 @@ function cleaned(text: string): string {
   return text.replace(/[^\P{C}\n\t]/gu, '');
 }
 
-/** The screen of an observation: its picture, or its text as a page. @throws OutsideError */
+/** The screen of an observation: its picture, or its text drawn as a page. @throws OutsideError */
 async function pictureOf(
   observation: Record<string, unknown>,
   options: FrameOptions,
@@ -57,7 +57,7 @@ async function pictureOf(
   return drawn(textOf(observation, options), from);
 }
 
-/** Rows of pixels of one, three or four numbers of 0 to 255, as numpy tells an image. */
+/** Rows of pixels with one, three or four numbers from 0 to 255, as numpy serializes an image. */
 async function ofPixels(rows: readonly unknown[], from: string): Promise<Screenshot> {
   const height = rows.length;
   const width = Array.isArray(rows[0]) ? rows[0].length : 0;
@@ -78,7 +78,7 @@ async function ofPixels(rows: readonly unknown[], from: string): Promise<Screens
   return screenshotOfPng(await sharp(bytes, { raw }).png({ compressionLevel: 2 }).toBuffer(), from);
 }
 
-/** Checked before memory is taken: few bytes can say that a picture is large. */
+/** Checked before allocation: a small message can claim a large picture. */
 function isRectangle(rows: readonly unknown[], width: number): boolean {
   return rows.every((row) => Array.isArray(row) && row.length === width);
 }
@@ -98,7 +98,7 @@ function copied(rows: readonly unknown[], bytes: Uint8Array, channels: number): 
   return true;
 }
 
-/** Text as a screen shows it: black on white, wrapped, what is too long cut off. */
+/** Draws text black on white, wrapped and truncated. */
 async function drawn(text: string, from: string): Promise<Screenshot> {
   const { default: sharp } = await import('sharp');
   const lines = cleaned(text.slice(0, MAX_TOLD))
@@ -118,11 +118,11 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Longest text, and longest list, of an observation that the state keeps. */
+/** Maximum length of texts and lists that the state keeps from an observation. */
 const MAX_TEXT = 10_000;
 const MAX_LIST = 1_000;
 
-/** An observation as state keeps it: without its picture, and without what is longer than anybody checks. */
+/** An observation for the state: without its picture, and without overlong values. */
 export function withoutPicture(
   observation: Record<string, unknown>,
   picture: string,
@@ -130,7 +130,7 @@ export function withoutPicture(
   return bounded(without(observation, picture.split('.'))) as Record<string, unknown>;
 }
 
-/** A value without what lies at a path of keys; of a list the place of it stays, empty. */
+/** A value without what is at a path of keys; in a list an empty place remains. */
 function without(value: unknown, [key, ...rest]: readonly string[]): unknown {
   if (Array.isArray(value)) {
     return value.map((each: unknown, place) => {

@@ -9,8 +9,8 @@ import {
 import { readObserved, recordOf, type Observed, type RemoteEnvironment } from './remote';
 
 /**
- * Over `/reset`, `/step` and `/state`, at servers that keep an environment between requests. The protocol has no word for which one:
- * `episode_id` is sent with each request, and servers of one environment take no notice.
+ * Uses `/reset`, `/step` and `/state` of servers that keep an environment between requests. The protocol does not
+ * identify the environment: `episode_id` is sent with each request, and servers with a single environment ignore it.
  */
 export class HttpEnvironment implements RemoteEnvironment {
   private readonly episodeId = randomUUID();
@@ -39,7 +39,7 @@ export class HttpEnvironment implements RemoteEnvironment {
     return recordOf(await this.server.getJson('/state', { query, signal }), this.server.address);
   }
 
-  /** There is no word for it: the server ends what is idle. */
+  /** The protocol has no close request: the server ends idle environments. */
   async close(): Promise<void> {}
 
   private json(answer: ServerAnswer, path: string): unknown {
@@ -49,7 +49,7 @@ export class HttpEnvironment implements RemoteEnvironment {
     throw new OutsideError(isFull ? 'capacity' : 'crashed', `${from} answered ${shownAnswer(answer)}`);
   }
 
-  /** OpenEnv's own server makes an environment for each request, so that a step knows nothing of the reset before it. */
+  /** OpenEnv's own server creates an environment per request, so a step would not see the preceding reset. */
   private async refuseForgetful(signal: AbortSignal): Promise<void> {
     const first = await this.state(signal);
     const second = await this.state(signal);

@@ -6,11 +6,11 @@ export interface ToolCall {
   arguments?: Record<string, unknown>;
 }
 
-/** JSON-RPC's numbers. */
+/** JSON-RPC error code. */
 const INVALID_PARAMS = -32_602;
 const SERVER_ERROR = -32_000;
 
-/** Over `/mcp`: a session whose tools are called. An action is `{name, arguments}`. */
+/** Uses `/mcp`: a session whose tools are called. An action is `{name, arguments}`. */
 export class McpEnvironment implements RemoteEnvironment {
   private calls = 0;
   private sessionId: string | undefined;
@@ -107,7 +107,7 @@ class RpcError extends OutsideError {
   }
 }
 
-/** A tool's result: what it says in `structuredContent` (or FastMCP's `data`), its texts, its picture as `screenshot`. */
+/** A tool's result: its `structuredContent` (or FastMCP's `data`), its texts, and its picture as `screenshot`. */
 function readResult(result: Record<string, unknown>): Record<string, unknown> {
   const content = Array.isArray(result.content) ? result.content.filter(isRecord) : [];
   const texts = content.flatMap(({ type, text }) =>

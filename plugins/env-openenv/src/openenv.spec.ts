@@ -109,7 +109,7 @@ describe('an episode', () => {
     const first = value(await open(sessions));
     expect(first.screenshot).toMatchObject({ width: 32, height: 24 });
     expect(first.state?.observation).toEqual({ screens: [{ title: 'Shop' }] });
-    // An error with a picture shows what the screen has become.
+    // An error with a picture shows the current screen.
     const failed = value(await step(sessions, first.sessionId, { action: 'click', x: 3, y: 4 }));
     expect(failed.outcome).toBe('action_failed');
     expect(failed.screenshot.sha256).not.toBe(first.screenshot.sha256);

@@ -7,7 +7,7 @@ export const FORMATS = ['auto', 'ui-rl', 'browsergym', 'templates'] as const;
 
 export const OBSERVATIONS = ['screenshot', 'text', 'both'] as const;
 
-/** Options of the environment; what a task says of its episode is a `TaskSpec`. */
+/** Options of the environment; the options of a task's episode are a `TaskSpec`. */
 export class OpenEnvOptions {
   @Doc('addresses of the servers, http://host:8000; default: those of OPENENV_SERVERS')
   @Fits(

@@ -1,23 +1,23 @@
 import { isRecord, OutsideError, outsideText } from '@ui-rl/plugin-kit';
 
-/** What a server says after a reset or a step. */
+/** A server's reply to a reset or a step. */
 export interface Observed {
   observation: Record<string, unknown>;
   reward: number;
   done: boolean;
 }
 
-/** One environment at a server. Failures are thrown as `OutsideError`. */
+/** One environment on a server. Failures are thrown as `OutsideError`. */
 export interface RemoteEnvironment {
   /** @param options of the task, besides the seed */
   reset(seed: number, options: Record<string, unknown>, signal: AbortSignal): Promise<Observed>;
-  /** Null where the server refuses the action, and nothing was done. */
+  /** Null if the server rejects the action without executing it. */
   step(action: Record<string, unknown>, signal: AbortSignal): Promise<Observed | null>;
   state(signal: AbortSignal): Promise<Record<string, unknown>>;
   close(signal: AbortSignal): Promise<void>;
 }
 
-/** @throws OutsideError where an answer is no observation */
+/** @throws OutsideError if the reply is not an observation */
 export function readObserved(value: unknown, from: string): Observed {
   if (isRecord(value) && isRecord(value.observation)) {
     const { observation, reward, done } = value;
@@ -28,7 +28,7 @@ export function readObserved(value: unknown, from: string): Observed {
   throw new OutsideError('crashed', `${from} answered ${shown(value)}, expected {observation, reward, done}`);
 }
 
-/** @throws OutsideError where it is none */
+/** @throws OutsideError if the value is not an object */
 export function recordOf(value: unknown, from: string): Record<string, unknown> {
   if (isRecord(value)) return value;
   throw new OutsideError('crashed', `${from} answered ${shown(value)}, expected an object`);

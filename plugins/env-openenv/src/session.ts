@@ -20,7 +20,7 @@ export interface SessionParts {
   frame: FrameOptions;
 }
 
-/** One episode in an environment of a server. */
+/** One episode in a server's environment. */
 export class OpenEnvSession extends OutsideSession {
   readonly state: State;
   readonly takesFinish = true;
@@ -39,7 +39,7 @@ export class OpenEnvSession extends OutsideSession {
     this.state = this.told();
   }
 
-  /** @throws OutsideError where what the server shows is no screen */
+  /** @throws OutsideError if the observation has no usable screen */
   static async of(first: Observed, parts: SessionParts): Promise<OpenEnvSession> {
     const screenshot = await frameOf(first.observation, parts.frame, parts.place.server.address);
     return new OpenEnvSession(screenshot, first, parts);
@@ -63,12 +63,12 @@ export class OpenEnvSession extends OutsideSession {
     return this.told(await this.parts.remote.state(signal));
   }
 
-  /** A server that has ended the session by itself has not failed. */
+  /** If the server has already ended the session, this is not a failure. */
   protected async end(signal: AbortSignal): Promise<void> {
     await this.parts.remote.close(signal).catch(() => undefined);
   }
 
-  /** An error in BrowserGym comes without a picture: the last one stays. */
+  /** BrowserGym sends errors without a picture; the last one is kept. */
   private async see(observed: Observed): Promise<void> {
     const { frame, place } = this.parts;
     const isError = observed.observation.last_action_error === true;
@@ -94,7 +94,7 @@ export class OpenEnvSession extends OutsideSession {
   }
 }
 
-/** What an observation says of the action: `outcome` as servers of this project name it, or BrowserGym's `last_action_error`. */
+/** The outcome of the action: `outcome` on servers of this project, or BrowserGym's `last_action_error`. */
 function outcomeOf({ outcome, last_action_error: isError }: Record<string, unknown>): string {
   if (isError === true) return 'action_failed';
   return typeof outcome === 'string' && /^[a-z_]+(,[a-z_]+)*$/.test(outcome.slice(0, 200)) ? outcome : 'ok';

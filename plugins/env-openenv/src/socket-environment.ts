@@ -2,7 +2,7 @@ import { OutsideError, outsideText, parseJson, type OutsideServer } from '@ui-rl
 import { readObserved, recordOf, shown, type Observed, type RemoteEnvironment } from './remote';
 import { Wire } from './wire';
 
-/** Over `/ws`: one socket is one environment. */
+/** Uses `/ws`: one socket is one environment. */
 export class SocketEnvironment implements RemoteEnvironment {
   private constructor(private readonly wire: Wire) {}
 
@@ -56,5 +56,5 @@ export class SocketEnvironment implements RemoteEnvironment {
   }
 }
 
-/** The server has not understood a message, and goes on. */
+/** The server rejected a message but keeps the connection. */
 class Refused extends OutsideError {}

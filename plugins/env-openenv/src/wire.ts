@@ -1,10 +1,10 @@
 import { lookupBeyondLink, OutsideError, refuseLink, type OutsideServer } from '@ui-rl/plugin-kit';
 import { WebSocket, type RawData } from 'ws';
 
-/** A server may say why it closes; what sends more than this without being asked is broken. */
+/** Maximum unsolicited messages: a server may say why it closes; one that sends more is faulty. */
 const MAX_WAITING = 8;
 
-/** A WebSocket at which every question has one answer, which is waited for before the next. */
+/** A WebSocket with one reply per request, awaited before the next request. */
 export class Wire {
   private readonly inbox: string[] = [];
   private failure: OutsideError | undefined;
@@ -43,7 +43,7 @@ export class Wire {
     return wire;
   }
 
-  /** Sends a message once, and gives what comes next. @throws OutsideError */
+  /** Sends a message once and returns the next reply. @throws OutsideError */
   async ask(message: object, signal: AbortSignal): Promise<string> {
     if (this.failure !== undefined && this.inbox.length === 0) throw this.failure;
     if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
@@ -51,13 +51,13 @@ export class Wire {
     return this.inbox.shift()!;
   }
 
-  /** Says goodbye, as far as anybody listens. */
+  /** Sends a final message if the connection is open, and closes it. */
   close(goodbye: object): void {
     if (this.socket.readyState === WebSocket.OPEN) {
       this.socket.send(JSON.stringify(goodbye));
       this.socket.close(1000);
     }
-    // Who does not answer that is cut off; the timer keeps no process alive.
+    // Terminate the connection if the close handshake is not answered; the timer does not keep the process alive.
     setTimeout(() => this.socket.terminate(), 2_000).unref();
   }
 

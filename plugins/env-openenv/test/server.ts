@@ -9,21 +9,22 @@ import { WebSocketServer, type WebSocket } from 'ws';
 
 type Data = Record<string, unknown>;
 
-/** What becomes of the answer to a message of this type, or a request of this path. */
+/** A fault for the reply to a message type or request path. */
 export type Fault = 'dies' | 'hangs' | 'nonsense' | 'no JSON' | 'large' | 'floods' | Data;
 
-/** A row of pixels of one colour, as numpy tells an image. */
+/** A row of pixels of one color, as numpy serializes an image. */
 export function pixels(width: number, height: number, colour: readonly number[]): number[][][] {
   return Array.from({ length: height }, () => Array.from({ length: width }, () => [...colour]));
 }
 
 /**
- * A server as OpenEnv's own is, with an environment like its BrowserGym: `{action_str}`, screenshots as nested lists, a goal. Clicks into the
- * left half of the screen are paid for; the third action ends the episode. Over HTTP it makes an environment for each request.
+ * A fake of OpenEnv's own server, with an environment like its BrowserGym: `{action_str}`, screenshots as nested
+ * lists, a goal. Clicks in the left half of the screen are rewarded; the third action ends the episode. Over HTTP it
+ * creates an environment per request.
  */
 export class FakeOpenEnv {
   url = '';
-  /** Actions that arrived. */
+  /** Received actions. */
   readonly actions: Data[] = [];
   readonly resets: Data[] = [];
   faults: Record<string, Fault> = {};
@@ -34,7 +35,7 @@ export class FakeOpenEnv {
     text: 'a page',
     last_action_error: false,
   });
-  /** Sockets that are open. */
+  /** Open sockets. */
   get open(): number {
     return this.sockets.clients.size;
   }
@@ -114,7 +115,7 @@ function failSocket(fault: Fault, client: WebSocket): void {
   else client.send(JSON.stringify(fault));
 }
 
-/** Sends observations without end, as fast as they are taken. */
+/** Sends observations endlessly, as fast as they are read. */
 function flood(client: WebSocket): void {
   const message = JSON.stringify({
     type: 'observation',

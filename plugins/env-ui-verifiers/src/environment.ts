@@ -18,13 +18,13 @@ import type { UiVerifiersOptions } from './options';
 import { greet, isSessionType, onlySession, openSession, opensSessions, type RemoteSession } from './remote';
 import { UiVerifiersSession } from './session';
 
-/** Variables of the machine: where servers may be, and what is shown to them. */
+/** Environment variables of the machine: allowed servers, and their keys. */
 export const VARIABLES = { servers: 'UI_VERIFIERS_SERVERS', keys: 'UI_VERIFIERS_KEYS' } as const;
 
-/** Sessions of ui-verifiers servers: a place at a server is one episode. */
+/** Sessions of ui-verifiers servers; each server session serves one episode. */
 export class UiVerifiersEnvironment implements Environment {
   private readonly episodes: OutsideEpisodes;
-  /** Servers of one session → when the session began that an episode was played in. */
+  /** Servers with a single session → start time of the session in which the last episode was played. */
   private readonly played = new Map<OutsideServer, string>();
 
   constructor(
@@ -96,7 +96,7 @@ export class UiVerifiersEnvironment implements Environment {
     return { remote, startedAt: this.freshSince(server, startedAt) };
   }
 
-  /** When a server began that has had no episode since. @throws OutsideError */
+  /** The start time of a server that has had no episode since. @throws OutsideError */
   private freshSince(server: OutsideServer, startedAt: string | undefined): string {
     if (startedAt === undefined) {
       throw new OutsideError(
@@ -114,7 +114,7 @@ export class UiVerifiersEnvironment implements Environment {
   }
 }
 
-/** The type of session that a task is for; undefined where it does not say. @throws OutsideError */
+/** The session type of a task; undefined if it names none. @throws OutsideError */
 function sessionTypeOf({ environment, start = {} }: Task): string | undefined {
   const [wanted] = Object.keys(start);
   if (wanted !== undefined)

@@ -2,7 +2,7 @@ import type { EnvironmentComponent } from '@ui-rl/plugin-kit';
 import { UiVerifiersEnvironment, VARIABLES } from './environment';
 import { UiVerifiersOptions } from './options';
 
-/** Sessions of ui-verifiers servers over HTTP. See `README.md` beside `src` for what is asked of them. */
+/** Sessions of ui-verifiers servers over HTTP. `README.md` beside `src` documents the requests. */
 const uiVerifiers: EnvironmentComponent<UiVerifiersOptions> = {
   kind: 'environment',
   name: 'ui-verifiers',
@@ -14,7 +14,7 @@ const uiVerifiers: EnvironmentComponent<UiVerifiersOptions> = {
       'keys of such servers, http://host:port=key, several separated by commas; each is sent to its own server only',
   },
   options: UiVerifiersOptions,
-  // A session counts what was submitted.
+  // A session counts submissions.
   defaultRewards: ['progress'],
   opensByItself: true,
   conflicts: ({ sessions, sessions_per_server: places }) =>

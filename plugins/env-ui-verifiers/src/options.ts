@@ -1,7 +1,7 @@
 import { Doc, Fits, isServerAddress } from '@ui-rl/plugin-kit';
 import { IsIn, IsInt, IsNumber, Matches, Max, Min } from 'class-validator';
 
-/** Options of the environment; of a task there is `session_type` alone. */
+/** Options of the environment; a task has only `session_type`. */
 export class UiVerifiersOptions {
   @Doc(
     'addresses of the servers, http://host:8000, or http://host:8000/proxy/SESSION each behind a proxy; default: those of UI_VERIFIERS_SERVERS',

@@ -9,9 +9,9 @@ import {
 } from '@ui-rl/plugin-kit';
 import type { ActQuery } from './requests';
 
-/** What was submitted so far, as the server counts it. */
+/** Submissions so far, as counted by the server. */
 export interface Progress {
-  /** Rows of the sheet that were submitted as they stand there, the same one as often as that happened. */
+  /** Sheet rows that were submitted correctly, once per submission. */
   submittedRows: number[];
   incorrect: number;
 }
@@ -19,18 +19,18 @@ export interface Progress {
 /** One session of a server. Failures are thrown as `OutsideError`. */
 export interface RemoteSession {
   screenshot(signal: AbortSignal): Promise<Screenshot>;
-  /** The screenshot after the action; null where the server refuses the action and nothing was done. */
+  /** The screenshot after the action; null if the server rejects the action without executing it. */
   act(query: ActQuery, signal: AbortSignal): Promise<Screenshot | null>;
   progress(signal: AbortSignal): Promise<Progress>;
-  /** Ends the session, where the server is told. */
+  /** Ends the session, if the server supports that. */
   end(signal: AbortSignal): Promise<void>;
 }
 
-/** What a server says at its root. */
+/** A server's reply at its root path. */
 export interface Greeting {
-  /** When its session began, as it writes that; undefined where it does not say. */
+  /** Start time of its session in the server's format; undefined if not reported. */
   startedAt: string | undefined;
-  /** Of what type its only session is; undefined where it does not say. */
+  /** Type of its only session; undefined if not reported. */
   type: string | undefined;
 }
 
@@ -38,18 +38,18 @@ export function isSessionType(value: unknown): value is string {
   return typeof value === 'string' && /^[\w-]{1,100}$/.test(value);
 }
 
-/** Asks whether a server is there. */
+/** Checks whether a server is reachable. */
 export async function greet(server: OutsideServer, signal: AbortSignal): Promise<Greeting> {
   const { bytes } = await server.get('/', { signal });
   const text = bytes.toString('utf8', 0, 10_000);
   const [, startedAt] = /^Start time: *(.{1,100})$/m.exec(text) ?? [];
   const [, title] = /^Session type: *(.{1,100})$/im.exec(text) ?? [];
-  // `Simple Data Entry` is what is asked for as `simple_data_entry`.
+  // The title `Simple Data Entry` corresponds to the type `simple_data_entry`.
   const type = title?.trim().toLowerCase().replaceAll(/\W+/g, '_');
   return { startedAt: startedAt?.trim(), type };
 }
 
-/** Whether a server opens sessions: one of the older kind tells them all. */
+/** Whether a server opens sessions: servers of the older kind list them. */
 export async function opensSessions(server: OutsideServer, signal: AbortSignal): Promise<boolean> {
   const { status, bytes } = await server.ask('/status', { signal });
   if (status !== 200) return false;
@@ -60,7 +60,7 @@ export async function opensSessions(server: OutsideServer, signal: AbortSignal):
   }
 }
 
-/** The session that a server has. It goes on after the episode. */
+/** The only session of a server. It continues after the episode. */
 export function onlySession(server: OutsideServer): RemoteSession {
   return new HttpSession(server, '', {
     screenshot: (signal) => server.get('/act', { query: { action_type: 'screenshot' }, signal }),
@@ -68,7 +68,7 @@ export function onlySession(server: OutsideServer): RemoteSession {
   });
 }
 
-/** Opens a session at a server of many. */
+/** Opens a session on a multi-session server. */
 export async function openSession(
   server: OutsideServer,
   type: string,

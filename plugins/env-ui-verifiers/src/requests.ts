@@ -1,21 +1,21 @@
 import type { Action } from '@ui-rl/plugin-kit';
 
-/** What a server is asked to do: the query of `/act`. */
+/** The query of an `/act` request. */
 export type ActQuery = Readonly<Record<string, string>>;
 
-/** What an action comes to. */
+/** The requests for an action. */
 export type Asked =
-  /** Questions, one after the other. */
+  /** Requests, in order. */
   | { kind: 'act'; queries: readonly ActQuery[] }
   | { kind: 'wait'; seconds: number }
   | { kind: 'finish' }
-  /** Servers of this kind cannot do it: nothing is sent. */
+  /** These servers do not support it; nothing is sent. */
   | { kind: 'unsupported' };
 
-/** Notches of a wheel that one `scroll` of a server turns. */
+/** Wheel notches per `scroll` of a server. */
 const NOTCHES = 3;
 
-/** Names of keys that pyautogui, which the servers type with, calls otherwise. */
+/** Key names that differ in pyautogui, which the servers use. */
 const KEYS: Readonly<Record<string, string>> = {
   caps_lock: 'capslock',
   meta: 'win',
@@ -31,7 +31,10 @@ const CLICKS = {
   move: 'mouse_move',
 } as const;
 
-/** The questions for an action. A server counts what it does not know as done, or fails at it, so nothing else is sent. */
+/**
+ * The requests for an action. A server reports success for actions it does not know, or crashes, so nothing else is
+ * sent.
+ */
 export function askedFor(action: Action): Asked {
   switch (action.action) {
     case 'click':
@@ -63,13 +66,13 @@ function act(query: ActQuery): Asked {
   return { kind: 'act', queries: [query] };
 }
 
-/** Keys are joined by `+`, which is therefore none itself. */
+/** Keys are joined by `+`, so `+` itself cannot be sent. */
 function keys(names: readonly string[]): Asked {
   if (names.includes('+')) return { kind: 'unsupported' };
   return act({ action_type: 'keys', keys: names.map((name) => KEYS[name] ?? name).join('+') });
 }
 
-/** Anything but `up` scrolls down, so that left and right are not sent. */
+/** Servers treat any direction but `up` as down, so left and right are not sent. */
 function scroll({ direction, amount, x, y }: Extract<Action, { action: 'scroll' }>): Asked {
   if (direction !== 'up' && direction !== 'down') return { kind: 'unsupported' };
   const at: ActQuery = x === undefined || y === undefined ? {} : { x: String(x), y: String(y) };
@@ -78,7 +81,7 @@ function scroll({ direction, amount, x, y }: Extract<Action, { action: 'scroll' 
   return { kind: 'act', queries: Array.from({ length: times }, () => query) };
 }
 
-/** Whether an action names a place beyond the screen. */
+/** Whether an action has a point outside the screen. */
 export function isOutside(action: Action, { width, height }: { width: number; height: number }): boolean {
   if (!('x' in action) || action.x === undefined || action.y === undefined) return false;
   return action.x >= width || action.y >= height;

@@ -13,22 +13,22 @@ import { askedFor, isOutside, type ActQuery } from './requests';
 
 type State = Record<string, unknown>;
 
-/** Left of the deadline after a wait, for the screenshot. */
+/** Time kept from the deadline for the screenshot after a wait. */
 const RESERVE_MS = 2_000;
 
 export interface SessionParts {
   remote: RemoteSession;
   place: ServerPlace;
-  /** What the server had counted before the episode. */
+  /** The server's counts before the episode. */
   before: Progress;
   delaySeconds: number;
 }
 
-/** One episode at a server. */
+/** One episode on a server. */
 export class UiVerifiersSession extends OutsideSession {
   readonly state: State = stateOf({ submittedRows: [], incorrect: 0 });
   private last: Screenshot;
-  /** As it was counted last. */
+  /** The last counts. */
   private known: State = this.state;
 
   constructor(
@@ -48,7 +48,7 @@ export class UiVerifiersSession extends OutsideSession {
     return this.act(asked.queries, deadline);
   }
 
-  /** One after the other; the server waits after the last one only. */
+  /** Requests in order; the server waits only after the last one. */
   private async act(queries: readonly ActQuery[], { signal }: Deadline): Promise<StepOutcome> {
     for (const [index, query] of queries.entries()) {
       const isLast = index === queries.length - 1;
@@ -67,7 +67,7 @@ export class UiVerifiersSession extends OutsideSession {
     return this.counted(allowedMs < seconds * 1000 ? 'wait_cut_short' : 'ok', signal);
   }
 
-  /** After something was done: rewards pay in the turn that submitted. */
+  /** Reads the counts after an action, so that rewards apply to the turn of the submission. */
   private async counted(outcome: string, signal: AbortSignal): Promise<StepOutcome> {
     this.known = await this.askState(signal);
     return this.outcome(outcome);
@@ -86,7 +86,7 @@ export class UiVerifiersSession extends OutsideSession {
   }
 }
 
-/** What an episode has added to what was there. A server that counts less than before was started anew meanwhile. */
+/** The counts of an episode alone. Lower counts than before mean that the server was restarted. */
 function since(before: Progress, now: Progress): Progress {
   if (now.submittedRows.length < before.submittedRows.length || now.incorrect < before.incorrect) {
     throw new OutsideError('crashed', 'the server has forgotten what was submitted: it was started anew');

@@ -71,7 +71,7 @@ function value<T>(reply: Reply<T>): T {
   return reply.value;
 }
 
-/** The queries of `/act`, in the order they came. */
+/** The queries of `/act`, in order of arrival. */
 function acted(server: FakeUiVerifiers): Record<string, string>[] {
   return server.asked
     .map((line) => new URL(line.split(' ')[1], 'http://server'))
@@ -99,7 +99,7 @@ describe('an episode', () => {
     });
     const typed = value(await step(sessions, sessionId, { action: 'type', text: '7' }));
     expect(typed.screenshot.sha256).not.toBe(first.screenshot.sha256);
-    // After each action, so that rewards can pay in the turn that submitted.
+    // After each action, so that rewards apply to the turn of the submission.
     expect(typed.state).toMatchObject({ submitted_row_indices: [7], num_incorrect_submissions: 0 });
     const wrong = value(await step(sessions, sessionId, { action: 'type', text: 'no row' }));
     expect(wrong.state).toMatchObject({ submitted_row_indices: [7], num_incorrect_submissions: 1 });
@@ -143,7 +143,7 @@ describe('an episode', () => {
     expect(await open(sessions)).toMatchObject({ ok: false, error: { code: 'capacity' } });
     one.startedAt = '2026-01-01 00:10:00';
     one.sessions.clear();
-    // An episode that did not begin has not used it up.
+    // An episode that failed to start does not use up the session.
     one.faults = { '/progress': 'nonsense' };
     expect(await open(sessions)).toMatchObject({ ok: false });
     one.faults = {};
@@ -177,7 +177,7 @@ describe('an episode', () => {
     };
     value(await play(many.url, 'simple_data_entry'));
     value(await play(one.url, 'simple_data_entry'));
-    // Its server has one place, for all runs of a service.
+    // Its server has a single session, shared by all runs of a service.
     expect(await play(one.url, 'shop')).toMatchObject({ ok: false, error: { code: 'capacity' } });
     await Promise.all(running.splice(0).map((sessions) => sessions.close()));
     const refused = (message: string) => ({

@@ -20,7 +20,7 @@ const ACTIONS = [
   'screenshot',
 ];
 
-/** A PNG of one grey. */
+/** A PNG of one gray. */
 export function greyPng({ width, height }: { width: number; height: number }, grey = 128): Buffer {
   const chunk = (type: string, data: Buffer) => {
     const body = Buffer.concat([Buffer.from(type), data]);
@@ -44,7 +44,7 @@ export function greyPng({ width, height }: { width: number; height: number }, gr
   ]);
 }
 
-/** What becomes of an answer. */
+/** A fault for a reply. */
 export type Fault = 'dies' | 'hangs' | 'nonsense' | 'large' | 'breaks off' | 'redirects' | 500;
 
 interface Session {
@@ -54,20 +54,24 @@ interface Session {
 }
 
 /**
- * A server as ui-verifiers serves its simple data entry, in the three forms there are: one session, the same behind a proxy
- * (`/proxy/{session}/…`), and the older one of many sessions. A text that is typed submits the row of that number, or is wrong.
+ * A fake of ui-verifiers' simple data entry in its three forms: one session, the same behind a proxy
+ * (`/proxy/{session}/…`), and the older server with many sessions. Typing a row number submits that row; other text
+ * is a wrong submission.
  */
 export class FakeUiVerifiers {
   url = '';
-  /** Of one session, or behind the proxy; a restart changes it. */
+  /** Start time of the single session or of those behind the proxy; a restart changes it. */
   startedAt = '2026-01-01 00:00:00';
-  /** Requests, without the questions whether it is there. */
+  /** Requests, without reachability checks. */
   readonly asked: string[] = [];
   readonly authorizations = new Set<string | undefined>();
   readonly sessions = new Map<string, Session>();
-  /** A click submits the row of its column of 64 pixels, or in every other column a wrong one: for policies that type no numbers. */
+  /**
+   * For policies that do not type numbers: a click submits the row of its 64-pixel column, and in every other column
+   * a wrong one.
+   */
   clicksSubmit = false;
-  /** Path that it is at, such as `/act` → what becomes of it. */
+  /** Final path, such as `/act` → fault. */
   faults: Record<string, Fault> = {};
   private readonly http: HttpServer;
 
@@ -87,7 +91,7 @@ export class FakeUiVerifiers {
     await new Promise((resolve) => this.http.close(resolve));
   }
 
-  /** Of the only session, or one of the proxy. */
+  /** The only session, or one behind the proxy. */
   session(id = 'only'): Session {
     const known = this.sessions.get(id) ?? { submitted: [], incorrect: 0, open: true };
     this.sessions.set(id, known);
@@ -126,7 +130,7 @@ export class FakeUiVerifiers {
     return send(response, 404, { detail: 'Not Found' });
   }
 
-  /** Which session a path is about, and what is asked of it. */
+  /** The session of a path, and the remaining path. */
   private route(path: string): [Session | undefined, string] {
     const below = this.form === 'many' ? 'session' : 'proxy';
     if (this.form === 'one') return [this.session(), path];
@@ -162,7 +166,7 @@ function act(query: URLSearchParams, session: Session, response: ServerResponse)
   const type = query.get('action_type') ?? '';
   const misses = (name: string) => !query.has(name) || query.get(name) === '';
   if (!ACTIONS.includes(type)) return send(response, 422, { detail: [{ loc: ['query', 'action_type'] }] });
-  // A place that is missing brings the original down.
+  // The original crashes if a coordinate is missing.
   if (/click|move/.test(type) && (misses('x') || misses('y'))) return send(response, 500, 'KeyError: x');
   if (type === 'type') {
     const row = Number(query.get('text'));

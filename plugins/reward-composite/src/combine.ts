@@ -8,18 +8,18 @@ import {
   type RewardResult,
 } from '@ui-rl/plugin-kit';
 
-/** A reward that a composite is made of. */
+/** A member of a composite reward. */
 export interface Member {
   name: string;
-  /** On all that it pays. */
+  /** Factor for all parts of the member. */
   weight: number;
   reward: Reward;
 }
 
 /**
- * Asks all members at once.
+ * Scores with all members concurrently.
  *
- * @throws Error that names the member that failed, or two that pay a part of the same name
+ * @throws Error that names the member that failed, or two members with a part of the same name
  */
 export async function combined(
   members: readonly Member[],

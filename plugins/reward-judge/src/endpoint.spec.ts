@@ -31,7 +31,7 @@ it.each(['169.254.169.254', '[64:ff9b::a9fe:a9fe]'])(
   },
 );
 
-/** Answers with an error of this form as long as it is asked for a schema, or with `max_tokens`. */
+/** A server that rejects requests with a schema, or with `max_tokens`, by an error of the given form. */
 async function refusing(form: (words: string, field: string) => unknown) {
   const asked: Record<string, unknown>[] = [];
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -14,16 +14,16 @@ import { NoVerdict, readVerdict, VERDICT_SCHEMA, type Verdict } from './verdict'
 
 type ChatRequest = OpenAI.ChatCompletionCreateParamsNonStreaming;
 
-/** What the judge is shown, with pictures as PNG. */
+/** Content of the judge's prompt; pictures as PNG. */
 export type Content = { text: string } | { png: Uint8Array };
 
-/** Far more than a verdict. */
+/** Much larger than a verdict. */
 const MAX_ANSWER_BYTES = 4 * 2 ** 20;
 
-/** No answer within the time of one. */
+/** The request timed out. */
 class Late extends Error {}
 
-/** Its errors say what the server says, whichever form that has. */
+/** Its errors contain the server's message in any format. */
 class JudgeClient extends OpenAI {
   protected override makeStatusError(
     status: number,
@@ -36,10 +36,10 @@ class JudgeClient extends OpenAI {
   }
 }
 
-/** A model that answers `/chat/completions` of OpenAI's API. Pictures go as data URLs. */
+/** A model behind an OpenAI-compatible `/chat/completions`. Pictures are sent as data URLs. */
 export class Endpoint {
   private readonly client: OpenAI;
-  /** Newer models of OpenAI refuse the usual name of this, and older servers the newer one. */
+  /** Newer OpenAI models reject the old name of this option, and older servers the new one. */
   private tokenLimit: 'max_tokens' | 'max_completion_tokens' = 'max_tokens';
   private takesSchema = true;
 
@@ -51,23 +51,23 @@ export class Endpoint {
     this.client = new JudgeClient({
       baseURL: options.base_url,
       apiKey: key ?? 'none',
-      // Nothing that the environment says to others of its kind.
+      // Ignore OpenAI settings in the environment variables.
       organization: null,
       project: null,
       logLevel: 'off',
       defaultHeaders: key === undefined ? { authorization: null } : {},
       maxRetries: 0,
-      // A key is for this host alone.
+      // The key must not be sent to another host.
       fetchOptions: { redirect: 'error' },
-      // A run file names the address; a key says that the owner of this machine knows it.
+      // A run file names the address; if there is a key, this machine's owner trusts the address.
       fetch: boundedFetch({ maxBytes: MAX_ANSWER_BYTES, isTrusted: key !== undefined }),
     });
   }
 
   /**
-   * One vote. An answer that is no verdict is asked for again, as is one that never came.
+   * One vote. Retries if the answer is not a verdict, or does not arrive.
    *
-   * @throws Error that says what was wrong, without the key
+   * @throws Error with the reason, without the key
    */
   async vote(system: string, content: readonly Content[], deadline: Deadline): Promise<Verdict> {
     const { signal, deadlineAt } = deadline;
@@ -87,7 +87,7 @@ export class Endpoint {
   }
 
   private async ask(system: string, content: readonly Content[], outer: AbortSignal): Promise<Verdict> {
-    // The client's own limit ends with the headers of an answer.
+    // The client's own timeout covers only the response headers.
     const late = AbortSignal.timeout(this.options.request_timeout_ms);
     const signal = AbortSignal.any([outer, late]);
     try {
@@ -120,7 +120,7 @@ export class Endpoint {
     };
   }
 
-  /** Whether it said that it wants to be asked in another way, which is done from now on. */
+  /** Whether the error asks for another request format, which later requests then use. */
   private adapts({ status, message }: APIError): boolean {
     if (status !== 400 && status !== 422) return false;
     if (this.tokenLimit === 'max_tokens' && /max_completion_tokens/.test(message)) {
@@ -158,7 +158,7 @@ export class Endpoint {
     return `JUDGE_API_KEYS=${origin}=KEY of the actor ${given}`;
   }
 
-  /** Some servers repeat what they were sent. */
+  /** Some servers repeat the request in their errors. */
   private masked(text: string): string {
     return this.key === undefined ? text : text.replaceAll(this.key, '[hidden]');
   }
@@ -170,7 +170,7 @@ function mayPass(error: unknown): boolean {
   return status !== undefined && (status >= 500 || [408, 409, 429].includes(status));
 }
 
-/** Waits as long as a busy server says, besides the pause between attempts. */
+/** Waits as long as a busy server requests, in addition to the retry delay. */
 async function asTheServerWants(error: unknown, signal: AbortSignal): Promise<void> {
   const { headers } = error as { headers?: Headers };
   const seconds = Number(headers?.get('retry-after') ?? 0);

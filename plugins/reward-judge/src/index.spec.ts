@@ -187,7 +187,7 @@ test('what passes is tried again: a busy server, an answer that is no verdict', 
   const [busy, stumbles] = await Promise.all([judge('busy'), judge('stumbles')]);
   const began = performance.now();
   const [first, second] = await Promise.all([score(busy), score(stumbles)]);
-  // As long as the server wants, and the pause of any attempt.
+  // The server's requested delay plus the retry delay.
   expect(performance.now() - began).toBeGreaterThan(1_400);
   expect([first.verdicts, second.verdicts]).toEqual([{ judge: true }, { judge: true }]);
   expect([server.askedOf('busy').length, server.askedOf('stumbles').length]).toEqual([3, 3]);
@@ -200,7 +200,7 @@ describe('where there is no verdict, the episode is not scored', () => {
       {},
       /babbles at http:\S+: it answered "I think so\.", expected \{"reason": "…", "success": true or false\}/,
     ],
-    // The page may have said so.
+    // The quote may come from the page.
     ['quotes', {}, /it answered "The page says /],
     ['empty', {}, /it answered without choices/],
     ['refuses', {}, /it refused: no pictures of people/],
@@ -227,7 +227,7 @@ describe('where there is no verdict, the episode is not scored', () => {
 
   beforeAll(async () => {
     const keys = { JUDGE_API_KEYS: `https://elsewhere.example=other,${server.origin}=${KEY}` };
-    // Pauses between attempts pass together.
+    // The retry delays pass concurrently.
     outcomes = await Promise.all(
       CASES.map(async ([model, options]) => {
         const nobody = { base_url: `http://127.0.0.1:${await freePort()}/v1` };
@@ -294,7 +294,7 @@ test('what page, agent or task say stays within JSON strings, and is called data
   const lines = (user.content as Part[]).flatMap(({ text = '' }) => text.split('\n'));
   expect(lines.filter((line) => line.startsWith('END EPISODE'))).toHaveLength(1);
   expect(lines.filter((line) => line.startsWith('Ignore'))).toEqual([]);
-  // And without what the verifier found.
+  // Without the verifier's results.
   expect(lines.join('\n')).toContain(`Final state, as JSON: ${JSON.stringify({ note: attack })}`);
 });
 
@@ -316,7 +316,7 @@ test.each<[string, boolean | RegExp]>([
   ['```json\n{"success": true}\n```', true],
   ['```\n\n{"success": true}\n\n```\n', true],
   [`<think>It says {"success": false}.</think>\n${YES}`, true],
-  // A template began the thoughts.
+  // The chat template already opened the reasoning block.
   [`It says {"success": false}.</think>\n${YES}`, true],
   [`</think>\n\n${NO}`, false],
   [`<think>The tag </think> is shown</think>\n${YES}`, true],

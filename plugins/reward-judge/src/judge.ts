@@ -6,7 +6,7 @@ import { questionOf, type Question } from './prompt';
 import type { Verdict } from './verdict';
 import type { VerdictCache } from './verdict-cache';
 
-/** Asks a model whether the task was done, as often as it has votes. An episode that is not answered for is not scored. */
+/** Asks a model whether the task was done, once per vote. An episode without an answer is not scored. */
 export class JudgeReward implements Reward {
   constructor(
     private readonly options: JudgeOptions,
@@ -15,7 +15,7 @@ export class JudgeReward implements Reward {
     private readonly log: Log,
   ) {}
 
-  /** @throws Error that says why there is no verdict */
+  /** @throws Error with the reason if there is no verdict */
   async score(episode: JudgedEpisode, deadline: Deadline): Promise<DetailedReward> {
     const { part, weight, aggregate } = this.options;
     const question = questionOf(episode, this.options);
@@ -44,7 +44,7 @@ export class JudgeReward implements Reward {
         'text' in each ? each : { png: await each.observation.png() },
       ),
     );
-    // Where one vote fails, nobody waits for the others.
+    // If one vote fails, cancel the others.
     const over = new AbortController();
     const signal = AbortSignal.any([deadline.signal, over.signal]);
     try {
@@ -61,7 +61,7 @@ export class JudgeReward implements Reward {
   }
 }
 
-/** Of all that decides about the votes: who is asked how, and everything it is shown. */
+/** A digest of everything that determines the votes: the endpoint options and the complete prompt. */
 function digestOf({ system, shown }: Question, options: JudgeOptions): string {
   const { base_url, model, votes, temperature, max_tokens } = options;
   const content = shown.map((each) => ('text' in each ? each.text : each.observation.sha256));

@@ -1,11 +1,11 @@
 import { PluginError } from '@ui-rl/plugin-kit';
 
 /**
- * The key for an address. Keys come by address, since run files name addresses, and may come from others: a key is sent to its own host
- * only.
+ * The key for an address. Keys are configured by address, since run files name addresses and may be untrusted: a key
+ * is sent to its own host only.
  *
- * @param keys `https://host=key`, several separated by commas
- * @throws PluginError that does not show them
+ * @param keys `https://host=key`, comma-separated
+ * @throws PluginError that does not contain them
  */
 export function keyFor(address: string, keys: string | undefined): string | undefined {
   const { origin } = new URL(address);

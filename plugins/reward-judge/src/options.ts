@@ -90,7 +90,7 @@ export class JudgeOptions {
   cache_entries = 10_000;
 }
 
-/** What these options make no sense with. */
+/** Conflicts between options, and with the run. */
 export function problemsOf({ votes, temperature }: JudgeOptions, run?: RunView): string[] {
   const refused: [boolean, string][] = [
     [

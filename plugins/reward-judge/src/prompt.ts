@@ -1,10 +1,10 @@
 import { CHECK_RESULTS, type JudgedEpisode, type Observation } from '@ui-rl/plugin-kit';
 import type { JudgeOptions } from './options';
 
-/** A part of what the judge is shown. */
+/** A part of the judge's prompt. */
 export type Shown = { text: string } | { observation: Observation };
 
-/** What a judge is told. */
+/** The judge's prompt. */
 export interface Question {
   system: string;
   shown: Shown[];
@@ -14,8 +14,8 @@ const STATE_CHARACTERS = 4_000;
 const ACTION_CHARACTERS = 1_000;
 
 /**
- * All that the page, the agent or whoever published the task may have written goes into JSON strings or pictures, and the judge is told that
- * it is data. What the agent said to itself is left out: it is no evidence.
+ * Everything that the page, the agent or the task's author may have written is put into JSON strings or pictures, and
+ * the judge is instructed to treat it as data. The agent's reasoning is omitted: it is not evidence.
  */
 export function questionOf(episode: JudgedEpisode, options: JudgeOptions): Question {
   return { system: systemText(options), shown: [...episodeParts(episode, options), { text: REQUEST }] };
@@ -50,13 +50,13 @@ function episodeParts(episode: JudgedEpisode, options: JudgeOptions): Shown[] {
   return [{ text: parts.join('\n\n') }, ...screens(episode, options.screenshots)];
 }
 
-/** Without what the environment found of the task's checks: that is the verifier's verdict. */
+/** Without the environment's results of the task's checks, which are the verifier's verdict. */
 function stateText(state: Record<string, unknown>): string {
   const { [CHECK_RESULTS]: _, ...shown } = state;
   return `Final state, as JSON: ${cut(JSON.stringify(shown), STATE_CHARACTERS)}`;
 }
 
-/** The last screen, the first one, and others evenly between. */
+/** The last screen, the first one, and others evenly in between. */
 function screens({ turns, finalObservation }: JudgedEpisode, most: number): Shown[] {
   const all = [
     ...turns.map(({ index, observation }) => ({
@@ -71,7 +71,7 @@ function screens({ turns, finalObservation }: JudgedEpisode, most: number): Show
   ]);
 }
 
-/** Places of `most` of `count` things, evenly, the first and the last among them; of one only the last. */
+/** `most` evenly spaced indices out of `count`, including first and last; only the last for `most` = 1. */
 export function placesOf(count: number, most: number): number[] {
   const wanted = Math.min(count, most);
   if (wanted <= 1) return wanted === 0 ? [] : [count - 1];

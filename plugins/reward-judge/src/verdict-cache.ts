@@ -5,13 +5,14 @@ import { LRUCache } from 'lru-cache';
 import { isRecord, type Log } from '@ui-rl/plugin-kit';
 import type { Verdict } from './verdict';
 
-/** Share of the folder's entries that goes at once where there are too many. */
+/** Fraction of the folder's entries removed at once when it is full. */
 const REMOVED_SHARE = 0.1;
 const ENTRY = /^[0-9a-f]{64}\.json$/;
 
 /**
- * The votes on what was judged before, by the digest of all that the judge was told: in memory, and in a folder where there is one, which
- * several actors may share. Both keep so many entries at most. A folder that cannot be read or written costs an answer, not the episode.
+ * Votes of earlier judgments, by digest of the judge's complete prompt: in memory, and in an optional folder that
+ * several actors may share. Both have the same maximum number of entries. A folder that cannot be read or written
+ * costs a repeated request, not the episode.
  */
 export class VerdictCache {
   private readonly memory: LRUCache<string, readonly Verdict[]> | undefined;
@@ -38,7 +39,7 @@ export class VerdictCache {
     this.memory?.set(digest, votes);
     if (this.memory === undefined || this.folder === undefined) return;
     const { folder } = this;
-    // One after the other: entries are counted.
+    // Sequential, since entries are counted.
     this.writing = this.writing
       .then(async () => this.write(folder, digest, votes))
       .catch((error: Error) => {
@@ -57,7 +58,7 @@ export class VerdictCache {
     }
   }
 
-  /** Appears as a whole or not at all. */
+  /** Writes atomically. */
   private async write(folder: string, digest: string, votes: readonly Verdict[]): Promise<void> {
     await mkdir(folder, { recursive: true });
     this.stored ??= (await entriesOf(folder)).length;
@@ -73,7 +74,7 @@ async function entriesOf(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((name) => ENTRY.test(name));
 }
 
-/** Returns how many are left. */
+/** Returns the number of remaining entries. */
 async function removeOldest(folder: string, most: number): Promise<number> {
   const names = await entriesOf(folder);
   const excess = names.length - most;

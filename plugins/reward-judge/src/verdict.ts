@@ -5,7 +5,7 @@ export interface Verdict {
   reason: string;
 }
 
-/** What a server that knows JSON schemas is asked to keep to. */
+/** JSON schema for servers that support structured output. */
 export const VERDICT_SCHEMA = {
   type: 'object',
   properties: {
@@ -16,7 +16,7 @@ export const VERDICT_SCHEMA = {
   additionalProperties: false,
 };
 
-/** An answer that is no verdict: it counts as neither yes nor no. */
+/** The answer is not a verdict, so it counts as neither yes nor no. */
 export class NoVerdict extends Error {
   override readonly name = 'NoVerdict';
 }
@@ -24,8 +24,8 @@ export class NoVerdict extends Error {
 const SHOWN = 200;
 const FENCE = '```';
 /**
- * Reads an answer behind the judge's thoughts. It has to be the object as a whole: a verdict that is quoted somewhere within a text may be
- * that of the page.
+ * Reads the answer after the judge's reasoning. The whole answer must be the object: a verdict quoted within text may
+ * come from the page.
  *
  * @throws NoVerdict that shows the answer
  */
@@ -47,7 +47,7 @@ function verdictIn(text: string): Verdict | null {
   return { success: found.success, reason: typeof found.reason === 'string' ? found.reason : '' };
 }
 
-/** What stands within a Markdown fence around all of the text. */
+/** The content of a Markdown fence around the whole text. */
 function withoutFence(text: string): string {
   const opening = /^```(?:json)?[ \t]*\r?\n/.exec(text)?.[0];
   if (opening === undefined || !text.endsWith('```')) return text;

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** What was asked, in the documented form of `POST /v1/chat/completions`. */
+/** The request in the documented format of `POST /v1/chat/completions`. */
 export interface Asked {
   model: string;
   messages: { role: string; content: string | Part[] }[];
@@ -18,14 +18,14 @@ export interface Part {
   image_url?: { url: string };
 }
 
-/** An answer of the model, a status with what an error says, or nothing for ever. */
+/** An answer of the model, an error status, or no answer at all. */
 export type Answer = string | { status: number; error: string } | { choices: unknown } | { hangs: true };
 
-/** Answers the API as it is documented, with models that are programs: by their name, and how often each was asked before. */
+/** A fake of the API as documented. Models are functions, by name, of how often each was asked before. */
 export class JudgeServer {
   readonly asked: Asked[] = [];
   readonly authorization: (string | undefined)[] = [];
-  /** Requests that were given up by who asked. */
+  /** Requests that the client aborted. */
   abandoned = 0;
 
   private constructor(

@@ -10,16 +10,16 @@ import type { ProgressOptions } from './options';
 
 type State = Record<string, unknown> | null | undefined;
 
-/** What was submitted so far, as ui-verifiers count it. */
+/** Submission counts of ui-verifiers. */
 interface Counts {
   correct: ReadonlySet<number>;
   incorrect: number;
 }
 
 /**
- * Pays in the turn that submitted where the environment tells its state by turns, else for the episode.
+ * Rewards the turn of the submission if the environment reports its state after each turn, otherwise the episode.
  *
- * @throws Error where the environment has no such counts: nothing can be said of the episode
+ * @throws Error if the environment reports no such counts, so that the episode cannot be scored
  */
 export function progressReward(
   { stateBefore, stateAfter, turns }: JudgedEpisode,
@@ -42,7 +42,7 @@ export function progressReward(
   };
 }
 
-/** A row that was submitted before pays nothing again. */
+/** Submitting the same row again earns nothing. */
 function gain(before: Counts, after: Counts, { correct, incorrect }: ProgressOptions): RewardParts {
   const gained = [...after.correct].filter((row) => !before.correct.has(row)).length;
   const lost = [...before.correct].filter((row) => !after.correct.has(row)).length;

@@ -152,7 +152,7 @@ const turn = fc.record(
   },
   { requiredKeys: ['screen'] },
 );
-/** Of any length: many are far beyond what max_penalty leaves room for. */
+/** Of any length; many penalties exceed max_penalty. */
 const anyEpisode = (success: fc.Arbitrary<boolean | null>) =>
   fc
     .record({
@@ -205,7 +205,7 @@ test('weights that would let a failure earn as much are refused by name, when th
   expect(shaped.conflicts?.(wrong, {})).toEqual([message]);
   expect(() => shaped.create(wrong, {} as RewardContext)).toThrow(message);
   expect(shaped.conflicts?.(new ShapedOptions(), {})).toEqual([]);
-  // They are: the two episodes that would be the wrong way round.
+  // These two episodes would be ranked in the wrong order.
   const lost = episode([{ screen: 'a', action: 'click' }], {
     stateAfter: { a: true, b: true, c: true, d: true },
   });

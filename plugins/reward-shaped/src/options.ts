@@ -45,8 +45,8 @@ export class ShapedOptions {
 }
 
 /**
- * Why some failed episode could earn as much as some successful one; null where none can. A success earns `success` at least, less what it
- * may lose of its progress and `max_penalty`; a failure earns `progress` at most.
+ * Why a failed episode could earn as much as a successful one; null if none can. A success earns at least `success`,
+ * minus lost progress and `max_penalty`; a failure earns at most `progress`.
  */
 export function weightsProblem({ success, progress, max_penalty: penalty }: ShapedOptions): string | null {
   const ahead = 2 * progress + penalty;

@@ -3,12 +3,15 @@ import type { ShapedOptions } from './options';
 
 type Parts = Record<string, number>;
 
-/** What an episode is worth: success at its end, the rest in the turns that earned it where the environment tells its state by turns. */
+/**
+ * The reward of an episode: success at its end, the other parts in the turns that earned them if the environment
+ * reports its state after each turn.
+ */
 export function shapedReward(episode: JudgedEpisode, options: ShapedOptions): DetailedReward {
   const turns: Parts[] = penalties(episode.turns, options);
   const whole: Parts = {
     success: episode.success === true ? options.success : 0,
-    // Not -0, which JSON does not know.
+    // Avoids -0, which JSON does not have.
     early_finish: 0 - (isEarlyFinish(episode) ? options.early_finish : 0),
   };
   const gained = progressByTurn(episode);
@@ -19,19 +22,19 @@ export function shapedReward(episode: JudgedEpisode, options: ShapedOptions): De
   return { episode: whole, turns };
 }
 
-/** Whether the policy has ended an episode by itself that has failed. */
+/** Whether the policy finished an episode that failed. */
 function isEarlyFinish({ success, turns }: JudgedEpisode): boolean {
   return success === false && turns.at(-1)?.actions.at(-1)?.action === 'finish';
 }
 
-/** What each turn takes, until `max_penalty` is used up. */
+/** The penalty of each turn, until `max_penalty` is used up. */
 function penalties(turns: readonly EpisodeTurn[], options: ShapedOptions): Parts[] {
   const repeated = repeatedTurns(turns);
   let left = options.max_penalty;
   const take = (cost: number): number => {
     const taken = Math.min(cost, left);
     left -= taken;
-    // Not -0, which JSON does not know.
+    // Avoids -0, which JSON does not have.
     return 0 - taken;
   };
   return turns.map(({ parseError }, index) => ({
@@ -41,7 +44,7 @@ function penalties(turns: readonly EpisodeTurn[], options: ShapedOptions): Parts
   }));
 }
 
-/** Whether the same was done on the same screen in an earlier turn: nothing can come of it but what came then. */
+/** Whether an earlier turn performed the same action on the same screen, so that nothing new can result. */
 function repeatedTurns(turns: readonly EpisodeTurn[]): boolean[] {
   const seen = new Set<string>();
   return turns.map(({ observation, actions }) => {
@@ -55,11 +58,11 @@ function repeatedTurns(turns: readonly EpisodeTurn[]): boolean[] {
 
 type State = Record<string, unknown> | null;
 
-/** Share of the task's checks that hold; 0 where it has none, or the environment has no state. */
+/** Fraction of the task's checks that hold; 0 if there are none, or the environment has no state. */
 function shareThatHolds({ task }: JudgedEpisode, state: State): number {
   const checks = task.checks ?? [];
   if (checks.length === 0 || state === null) return 0;
-  // Checks of a page are only answered at the end: before, they count as open.
+  // Page checks are evaluated only at the end; before, they count as not passed.
   return checks.filter((check, place) => checkHolds(check, place, state) === true).length / checks.length;
 }
 
@@ -71,8 +74,8 @@ function progressOf(episode: JudgedEpisode): number {
 }
 
 /**
- * The same for each turn, which adds up to it: shaping by the difference of a potential (Ng, Harada and Russell, 1999, without discount).
- * Null where the environment does not tell its state by turns.
+ * Progress per turn, which adds up to the total: potential-based shaping (Ng, Harada and Russell, 1999, without
+ * discount). Null if the environment does not report its state after each turn.
  */
 function progressByTurn(episode: JudgedEpisode): number[] | null {
   const { stateBefore, stateAfter, turns } = episode;

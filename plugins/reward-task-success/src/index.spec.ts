@@ -41,7 +41,7 @@ function episode(success: boolean | null, turns = 3): JudgedEpisode {
 
 const scored = (reward: Reward, played: JudgedEpisode) => reward.score(played, deadline);
 
-/** An example of plugins/README.md, word by word. */
+/** An example from plugins/README.md, verbatim. */
 function example(file: string): string {
   const readme = readFileSync(join(BUILTIN, 'README.md'), 'utf8');
   return readme.split(`\`\`\`js\n// ${file}\n`)[1].split('```')[0];

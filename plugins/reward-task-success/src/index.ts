@@ -1,6 +1,6 @@
 import type { RewardComponent } from '@ui-rl/plugin-kit';
 
-/** 1 where the verifier says that the task is done, else 0, also where the task has nothing to verify. */
+/** 1 if the verifier reports success, else 0, also for tasks without a verifier. */
 const taskSuccess: RewardComponent = {
   kind: 'reward',
   name: 'task-success',

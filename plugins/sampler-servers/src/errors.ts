@@ -1,9 +1,9 @@
 export type SamplerErrorCategory =
-  /** What was asked cannot be sampled, however often: the prompt is another one at the server, the server refuses it. */
+  /** The request can never be sampled: the server sees a different prompt, or rejects the request. */
   | 'request'
-  /** Servers do not answer, or not as they should. */
+  /** Servers do not answer, or answer incorrectly. */
   | 'server'
-  /** What a server samples is not the policy. */
+  /** The server does not sample the policy. */
   | 'adapter';
 
 /** Root error of this plugin. */

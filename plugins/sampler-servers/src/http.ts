@@ -1,41 +1,41 @@
 import { boundedFetch, fetchFailure } from '@ui-rl/plugin-kit';
 import { SamplerError } from './errors';
 
-/** Where a server is, and what it wants to be shown. */
+/** Address and credentials of a server. */
 export interface Connection {
-  /** `http://host:port`, without a slash at the end. */
+  /** `http://host:port`, without a trailing slash. */
   readonly address: string;
   readonly apiKey: string | undefined;
-  /** How long an answer may take, in milliseconds. */
+  /** Time limit of an answer, in milliseconds. */
   readonly timeoutMs: number;
-  /** What a request is sent with besides. */
+  /** Additional request headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Ends a request whose answer nobody waits for any more. */
+  /** Aborts a request whose answer is no longer needed. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A request that came to nothing: another server, or the same one later, may do better. */
+/** A failed request: another server, or the same one later, may succeed. */
 export class ServerFailure extends SamplerError {
   constructor(
     message: string,
-    /** HTTP status; undefined where no answer came. */
+    /** HTTP status; undefined without a response. */
     readonly status: number | undefined,
     options?: ErrorOptions,
   ) {
     super('server', message, options);
   }
 
-  /** Whether nothing can be expected of the server for now. */
+  /** Whether the server is currently unusable. */
   get isGone(): boolean {
     return this.status === undefined;
   }
 }
 
 const SHOWN = 300;
-/** Log-probabilities of a long prompt take about 100 bytes a token. */
+/** Log-probabilities of a long prompt take about 100 bytes per token. */
 const MAX_ANSWER_BYTES = 64 * 2 ** 20;
 
-/** The answer to a request, as text; a request that takes too long is cut off, so that the server ends it, too. */
+/** The answer to a request, as text. A request that times out is aborted, so that the server stops it, too. */
 export async function call(server: Connection, path: string, body?: unknown): Promise<string> {
   const url = server.address + path;
   const headers = {
@@ -45,7 +45,7 @@ export async function call(server: Connection, path: string, body?: unknown): Pr
   };
   const late = AbortSignal.timeout(server.timeoutMs);
   const signal = server.signal === undefined ? late : AbortSignal.any([late, server.signal]);
-  // A run file names the address; a key says that the owner of this machine knows it.
+  // A run file names the address; if there is a key, this machine's owner trusts the address.
   const ask = boundedFetch({ maxBytes: MAX_ANSWER_BYTES, isTrusted: server.apiKey !== undefined });
   let response: Response;
   let text: string;

@@ -1,7 +1,7 @@
 import { IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { Above, Doc, Fits, MAX_WAIT_MS, type RunView } from '@ui-rl/plugin-kit';
 
-/** What servers of every kind are told by a run file. */
+/** Run file options for servers of every kind. */
 export class ServerOptions {
   @Doc('addresses of the servers, http://host:port; the least busy one is asked, an episode stays on one')
   @Fits(
@@ -54,10 +54,10 @@ export class VllmOptions extends ServerOptions {
   load_by: 'endpoint' | 'resolver' = 'endpoint';
 }
 
-/** What requests have anyway, or connections need. */
+/** Headers that requests always have, or that connections need. */
 const TAKEN = ['authorization', 'connection', 'content-length', 'content-type', 'cookie', 'host'];
 
-/** A name as RFC 9110 (5.6.2) has it. */
+/** A header name according to RFC 9110 (5.6.2). */
 function isFreeHeader(value: unknown): boolean {
   return (
     typeof value === 'string' &&
@@ -70,7 +70,7 @@ function isAddress(value: unknown): boolean {
   return typeof value === 'string' && /^https?:\/\/[^\s/?#@]+$/.test(value);
 }
 
-/** What a run cannot have that is sampled outside of the engine. */
+/** Settings of a run that conflict with sampling outside the engine. */
 export function conflictsOf(name: string, { model, rollout, training }: RunView): string[] {
   const refused: [boolean, string][] = [
     [model.use_lora !== true, `sampler ${name} needs model.use_lora true: servers load adapters`],

@@ -1,33 +1,33 @@
 import type { Datum, Engine, ModelInput } from '@ui-rl/plugin-kit';
 
-/** Log-probabilities of the tokens of all probes, one after the other. */
+/** Log-probabilities of the tokens of all probes, concatenated. */
 export type Scores = readonly number[];
 
-/** Weights of the engine, and what it says of the probes with them. */
+/** Weights of the engine, and its probe scores with them. */
 export interface KnownScores {
   name: string;
   scores: Scores;
 }
 
-/** What a server says of the probes with an adapter, and what can be held against it. */
+/** A server's probe scores with an adapter, and the scores to compare with. */
 export interface Comparison {
-  /** The adapter under which the server was asked. */
+  /** The engine's scores of the adapter. */
   adapter: KnownScores;
   served: Scores;
-  /** The base model, by the engine and by the server. */
+  /** Scores of the base model, by the engine and by the server. */
   base: { scores: Scores; served: Scores };
-  /** The version before, by the engine and by the server; undefined for the first. */
+  /** Scores of the previous version, by the engine and by the server; undefined for the first version. */
   before: (KnownScores & { served: Scores }) | undefined;
-  /** Largest mean difference that counts as rounding. */
+  /** Maximum mean difference that counts as rounding. */
   tolerance: number;
 }
 
-/** Below this an engine's numbers differ by rounding. */
+/** Differences of the engine's scores below this are rounding. */
 const SAME = 1e-5;
-/** What a server's numbers change by, as a share of what they should, where they have not changed. */
+/** Ratio of the server's score change to the expected change below which the adapter has no effect. */
 const UNCHANGED = 0.01;
 
-/** What is wrong with what a server samples, in words; undefined where it is the adapter. */
+/** Describes what the server samples instead of the adapter; undefined if it samples the adapter. */
 export function faultOf(comparison: Comparison): string | undefined {
   const { adapter, served, base, before, tolerance } = comparison;
   const others = [
@@ -56,7 +56,7 @@ export function digits(value: number): string {
   return value.toPrecision(2);
 }
 
-/** What the engine says of the tokens of texts, each token but the first. */
+/** The engine's log-probabilities of texts, for each token but the first. */
 export async function scoresByEngine(
   engine: Engine,
   model: string,
@@ -67,7 +67,7 @@ export async function scoresByEngine(
   return logprobs.flatMap((each) => [...each]);
 }
 
-/** What the engine says of an answer, sampled after a prompt at a temperature. */
+/** The engine's log-probabilities of an answer, sampled after a prompt at a temperature. */
 export async function answerByEngine(
   engine: Engine,
   model: string,
@@ -78,7 +78,7 @@ export async function answerByEngine(
   return [...logprobs[0].slice(-tokens.length)];
 }
 
-/** Tokens after a prompt; after none the first token has nothing to be predicted from. */
+/** Tokens after a prompt; without a prompt, the first token has no context to be predicted from. */
 function answerDatum({ chunks }: ModelInput, tokens: readonly number[], temperature: number): Datum {
   const before = chunks.reduce(
     (sum, chunk) => sum + (chunk.type === 'image' ? chunk.tokens : chunk.tokens.length),

@@ -2,7 +2,7 @@ import type { ModelInputChunk } from '@ui-rl/plugin-kit';
 import { SamplerError } from './errors';
 import type { Ask, ShownImage } from './protocol';
 
-/** A prompt as servers are given it. */
+/** A prompt in the format for servers. */
 export function promptOf(
   chunks: readonly ModelInputChunk[],
   imageTokenId: number,
@@ -27,8 +27,8 @@ export function promptOf(
 const AROUND = 4;
 
 /**
- * Throws where a server has read another prompt than the one that will be trained on.
- * @param expected as this project has rendered it, found: as the server has, both with the places of images
+ * Throws if the server read a different prompt than the one that will be trained on.
+ * @param expected as rendered by this project, found: as rendered by the server, both with image positions
  */
 export function mustBeSamePrompt(
   expected: readonly number[],

@@ -11,21 +11,21 @@ export interface Adapter {
 
 export interface ShownImage {
   sha256: string;
-  /** Where in the prompt it begins, and how many places it takes there. */
+  /** Start position of the image in the prompt, and its number of positions. */
   at: number;
   tokens: number;
-  /** Text stands between its places: it is shown in tiles. */
+  /** Whether text separates its positions, as for images shown in tiles. */
   interrupted?: boolean;
 }
 
-/** What is sampled, of which adapter. */
+/** A sampling request for an adapter. */
 export interface Ask extends Pick<
   SamplerRequest,
   'maxTokens' | 'temperature' | 'topP' | 'seed' | 'conversation'
 > {
-  /** undefined: the base model. */
+  /** undefined for the base model. */
   adapter: string | undefined;
-  /** Placeholders of images included. */
+  /** Includes image placeholders. */
   promptTokens: number[];
   images: readonly ShownImage[];
   /** `data:image/png;base64,…` by hash. */
@@ -34,28 +34,28 @@ export interface Ask extends Pick<
 }
 
 export interface Answer {
-  /** As the server read the prompt. */
+  /** The prompt as read by the server. */
   promptTokens: number[];
-  /** Stop token included. */
+  /** Includes the stop token. */
   tokens: number[];
   logprobs: number[];
   stopReason: 'stop' | 'length';
 }
 
-/** How a kind of server is talked to. */
+/** The API of a kind of server. */
 export interface Protocol {
   readonly name: string;
-  /** Resolves where the server can take requests. */
+  /** Resolves when the server accepts requests. */
   ready(server: Connection): Promise<void>;
-  /** Makes an adapter known; one that is known under this name already is left as it is. */
+  /** Registers an adapter; does nothing if the name is already registered. */
   load(server: Connection, adapter: Adapter): Promise<void>;
   unload(server: Connection, adapter: Adapter): Promise<void>;
-  /** Log-probability of each token but the first, at temperature 1; of the base model where no adapter is named. */
+  /** Log-probability of each token but the first, at temperature 1; of the base model without an adapter name. */
   score(server: Connection, adapter: string | undefined, tokens: readonly number[]): Promise<number[]>;
   sample(server: Connection, ask: Ask): Promise<Answer>;
 }
 
-/** Reads fields of an answer, and says which one is not as documented. */
+/** Reads fields of an answer, and reports those that differ from the documentation. */
 export class Fields {
   private constructor(
     private readonly where: string,
@@ -67,7 +67,7 @@ export class Fields {
     throw new SamplerError('server', `${where} is ${show(value)}, expected an object`);
   }
 
-  /** An object within. */
+  /** A nested object. */
   within(name: string): Fields {
     return Fields.of(`${this.where}.${name}`, this.record[name]);
   }

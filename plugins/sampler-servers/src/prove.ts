@@ -4,15 +4,18 @@ import type { Protocol } from './protocol';
 import type { Server } from './servers';
 import type { Version } from './version';
 
-/** What a server is compared with. */
+/** The values to compare a server with. */
 export interface Known {
   probes: readonly (readonly number[])[];
-  /** What the engine says of the base model. */
+  /** The engine's scores of the base model. */
   base: Scores;
   tolerance: number;
 }
 
-/** Has a server score the probes with an adapter. Throws a `SamplerError` `adapter` where that is not what it samples. */
+/**
+ * Lets a server score the probes with an adapter. Throws a `SamplerError` `adapter` if it does not sample that
+ * adapter.
+ */
 export async function prove(
   protocol: Protocol,
   server: Server,

@@ -18,10 +18,10 @@ import type { Answer, Ask, Protocol } from './protocol';
 import { Routing, Server } from './servers';
 import type { Version } from './version';
 
-/** How long a server may take to say that it lives, or to forget an adapter, in milliseconds. */
+/** Time limit in milliseconds for health checks and for unloading an adapter. */
 const QUICK_MS = 5_000;
 
-/** Samples the policy from servers outside, each version as an adapter of its own name. */
+/** Samples the policy from external servers, each version as an adapter with its own name. */
 export class ServerSampler implements Sampler {
   private readonly routing: Routing;
   private readonly versions = new Map<string, Version>();
@@ -30,7 +30,7 @@ export class ServerSampler implements Sampler {
   private readonly probes: readonly (readonly number[])[];
   private baseScores: Promise<Scores> | undefined;
   private exported = 0;
-  /** Servers are given versions, and brought back, one after the other. */
+  /** Serializes loading versions into servers and reviving servers. */
   private changing: Promise<unknown> = Promise.resolve();
   private rechecking = false;
   private readonly timer: NodeJS.Timeout;
@@ -100,7 +100,7 @@ export class ServerSampler implements Sampler {
     await Promise.all(this.leaving);
   }
 
-  /** Writes weights where servers find them, and notes what the engine says of the probes with them. */
+  /** Writes weights to the servers' folder, and records the engine's probe scores with them. */
   private async export(weights: string): Promise<Version> {
     const { engine, sharedDir, runId } = this.context;
     await mkdir(sharedDir, { recursive: true });
@@ -122,7 +122,10 @@ export class ServerSampler implements Sampler {
     return result;
   }
 
-  /** Has servers load a version and prove that they sample it; says which could not. Those that are away get it when they are back. */
+  /**
+   * Makes servers load a version and prove that they sample it; returns descriptions of those that failed.
+   * Unreachable servers get it when they are back.
+   */
   private async offer(version: Version): Promise<string[]> {
     const servers = this.routing.servers.filter(({ isUp }) => isUp);
     const outcomes = await Promise.allSettled(servers.map((server) => this.bring(server, version)));
@@ -168,7 +171,7 @@ export class ServerSampler implements Sampler {
     throw new SamplerError('request', `the image ${sha256} of a prompt is nowhere to be had`);
   }
 
-  /** One answer. A request that failed, or took too long, has been ended before the next one is made. */
+  /** One answer. A failed or late request is aborted before the next attempt. */
   private async answer(request: SamplerRequest, ask: Ask, version: Version): Promise<Answer> {
     const avoided = new Set<Server>();
     const attempt = async (): Promise<Answer> => {
@@ -212,7 +215,9 @@ export class ServerSampler implements Sampler {
     }
   }
 
-  /** The first answer of a version at a temperature is scored by the engine, too: with its images, which probes do not have. */
+  /**
+   * The engine also scores the first answer of a version at a temperature: it includes images, which probes do not.
+   */
   private async mustAgree(
     server: Server,
     request: SamplerRequest,
@@ -279,7 +284,7 @@ export class ServerSampler implements Sampler {
     this.rechecking = false;
   }
 
-  /** Brings back servers that were left out; says which cannot be. */
+  /** Revives excluded servers; returns descriptions of those that fail. */
   private async revive(): Promise<string[]> {
     const lost = this.routing.servers.filter(({ isUp }) => !isUp);
     if (this.stopping.signal.aborted) return [];
@@ -308,7 +313,7 @@ export class ServerSampler implements Sampler {
     this.leaving.add(removal);
   }
 
-  /** Where it fails, a name is left behind that is never used again. */
+  /** On failure, a name stays registered that is never reused. */
   private async remove(version: Version): Promise<void> {
     const forget = async (server: Server): Promise<void> => {
       server.proven.delete(version.name);
@@ -330,7 +335,7 @@ export class ServerSampler implements Sampler {
   }
 }
 
-/** Servers do not say which tokens a cut or a grammar has kept, so that nothing could be trained on the answer. */
+/** Servers do not report which tokens top-k or a grammar kept, so the answer could not be trained on. */
 function mustBePlain({ topK = 0, grammar }: SamplerRequest): void {
   if (topK === 0 && grammar === undefined) return;
   const asked = grammar === undefined ? `top_k ${topK}` : 'constrained actions';
@@ -340,7 +345,7 @@ function mustBePlain({ topK = 0, grammar }: SamplerRequest): void {
   );
 }
 
-/** What tells a router before the servers which episode a request belongs to. */
+/** Headers that tell a router in front of the servers to which episode a request belongs. */
 function routingOf(
   { routing_header: name }: ServerOptions,
   { episode }: SamplerRequest,
@@ -352,7 +357,7 @@ function quick(connection: Connection): Connection {
   return { ...connection, timeoutMs: Math.min(QUICK_MS, connection.timeoutMs) };
 }
 
-/** A name that no other weights have: servers keep what they have computed under it. */
+/** A name unique to the weights: servers cache results by name. */
 function adapterName(runId: string, weights: string, digest: string): string {
   const [, step, load] = /(\d{6})(?:#(\d+))?$/.exec(weights) ?? [];
   const part = step ?? weights.replaceAll(/[^A-Za-z0-9]+/g, '-');

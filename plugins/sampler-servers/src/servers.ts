@@ -2,20 +2,20 @@ import { LRUCache } from 'lru-cache';
 import type { Connection } from './http';
 import type { KnownScores, Scores } from './probe';
 
-/** A server, and what is known of it. */
+/** A server, and its known state. */
 export class Server {
-  /** Takes requests. */
+  /** Accepts requests. */
   isUp = true;
   inFlight = 0;
   /** Requests so far. */
   taken = 0;
-  /** Adapters that it has been proven to sample. */
+  /** Adapters that it has proven to sample. */
   readonly proven = new Set<string>();
-  /** Checks of first answers: adapter and temperature → settles with the outcome. */
+  /** Checks of first answers: adapter and temperature → promise of the outcome. */
   readonly agreed = new Map<string, Promise<void>>();
-  /** What it says of the probes without an adapter. */
+  /** Its probe scores without an adapter. */
   base: Scores | undefined;
-  /** What it, and the engine, said of them with the adapter that was proven last. */
+  /** The server's and the engine's probe scores with the most recently proven adapter. */
   newest: (KnownScores & { served: Scores }) | undefined;
 
   constructor(readonly connection: Connection) {}
@@ -24,7 +24,7 @@ export class Server {
     return this.connection.address;
   }
 
-  /** It gives no answers, or has forgotten its adapters: it has to prove itself again. */
+  /** Called when it stops answering or has lost its adapters: it must prove itself again. */
   lose(): void {
     this.isUp = false;
     this.proven.clear();
@@ -35,13 +35,16 @@ export class Server {
 
 const MAX_EPISODES = 10_000;
 
-/** Which server is asked: of those that have an adapter the one an episode was begun on, else the least busy. */
+/**
+ * Chooses the server of a request: among those with the adapter, the one that serves the episode, else the least
+ * busy.
+ */
 export class Routing {
   private readonly episodes = new LRUCache<string, Server>({ max: MAX_EPISODES });
 
   constructor(readonly servers: readonly Server[]) {}
 
-  /** @param avoided those that have failed at this request already: asked again where there are no others */
+  /** @param avoided servers that have failed this request, used only if there are no others */
   pick(adapter: string, episode: string | undefined, avoided: ReadonlySet<Server>): Server | undefined {
     const able = this.servers.filter(({ isUp, proven }) => isUp && proven.has(adapter));
     const fresh = able.filter((server) => !avoided.has(server));

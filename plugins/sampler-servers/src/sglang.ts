@@ -5,7 +5,10 @@ import { Fields, type Adapter, type Answer, type Ask, type Protocol } from './pr
 const PATH = '/generate';
 const PLAIN = { top_k: -1, min_p: 0, repetition_penalty: 1, presence_penalty: 0, frequency_penalty: 0 };
 
-/** SGLang's server by its own `/generate`: token ids in and out, images beside them. Fields and endpoints: see README.md of this plugin. */
+/**
+ * SGLang's own `/generate`: token ids in and out, with separate images. This plugin's README.md lists fields and
+ * endpoints.
+ */
 export class Sglang implements Protocol {
   readonly name = 'sglang';
 
@@ -70,7 +73,7 @@ export class Sglang implements Protocol {
     };
   }
 
-  /** What the server says was wrong; undefined where nothing was. */
+  /** The server's error message; undefined on success. */
   private async change(server: Connection, path: string, body: object): Promise<string | undefined> {
     try {
       const reply = Fields.of(server.address + path, await callJson(server, path, body));
@@ -82,7 +85,7 @@ export class Sglang implements Protocol {
   }
 }
 
-/** The prompt with one placeholder for each image: the server puts in as many as the image has features. */
+/** The prompt with one placeholder per image: the server expands it to the image's number of features. */
 function withoutRuns({ promptTokens, images }: Ask): number[] {
   if (images.some(({ interrupted }) => interrupted)) {
     throw new SamplerError(

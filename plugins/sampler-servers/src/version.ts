@@ -5,13 +5,13 @@ import type { Adapter } from './protocol';
 export interface Version extends Adapter {
   weights: string;
   digest: string;
-  /** The model without an adapter: there is nothing to load. */
+  /** Whether it is the base model, so that there is nothing to load. */
   isBase: boolean;
-  /** Where the engine wrote them. */
+  /** The folder the engine wrote them to. */
   dir: string;
-  /** What the engine says of the probes. */
+  /** The engine's probe scores. */
   scores: Scores;
-  /** Requests that are being answered. */
+  /** Requests in progress. */
   users: number;
   retired: boolean;
 }

@@ -3,18 +3,18 @@ import { SamplerError } from './errors';
 import { call, callJson, ServerFailure, type Connection } from './http';
 import { Fields, stopReasonOf, type Adapter, type Answer, type Ask, type Protocol } from './protocol';
 
-/** Distributions are those of the request, whatever `generation_config.json` of the model says. */
+/** Overrides the model's `generation_config.json`, so that only the request's settings apply. */
 const PLAIN = { top_k: 0, min_p: 0, repetition_penalty: 1, presence_penalty: 0, frequency_penalty: 0, n: 1 };
 
 /**
- * vLLM's server: prompts of text as token ids to `/v1/completions`, prompts with images as messages to `/v1/chat/completions`.
- * Fields and endpoints: see README.md of this plugin.
+ * vLLM's server: text prompts as token ids to `/v1/completions`, prompts with images as messages to
+ * `/v1/chat/completions`. This plugin's README.md lists fields and endpoints.
  */
 export class Vllm implements Protocol {
   readonly name = 'vllm';
   private readonly baseNames = new Map<string, string>();
 
-  /** @param loads by `endpoint`, or by its `resolver`, which finds an adapter by the name of its folder */
+  /** @param loads by `endpoint`, or by vLLM's `resolver`, which finds an adapter by its folder name */
   constructor(private readonly loads: 'endpoint' | 'resolver') {}
 
   async ready(server: Connection): Promise<void> {
@@ -95,7 +95,7 @@ export class Vllm implements Protocol {
     };
   }
 
-  /** The name under which the base model is served: the first that is nobody's adapter. */
+  /** The served name of the base model: the first that is not an adapter. */
   private async baseNameOf(server: Connection): Promise<string> {
     const known = this.baseNames.get(server.address);
     if (known !== undefined) return known;
@@ -138,7 +138,7 @@ function isKnown(error: unknown): boolean {
   return error instanceof SamplerError && error.message.includes('has already been loaded');
 }
 
-/** An adapter that is refused stays refused; a server that is away, or fails, may come back. */
+/** A rejected adapter stays rejected; a server that is unreachable or fails may recover. */
 function adapterError({ address }: Connection, name: string, error: unknown): unknown {
   const isAbsent = error instanceof ServerFailure && error.status === 404;
   const isRefusal = error instanceof SamplerError && error.category === 'request';

@@ -1,21 +1,21 @@
-/** A task in short. */
+/** A compact task definition. */
 export interface Goal {
   id: string;
   goal: string;
   category: 'system' | 'navigation' | 'settings' | 'app' | 'input';
   difficulty: 'easy' | 'medium' | 'hard';
   maxSteps: number;
-  /** What has to hold at the end, all of it. */
+  /** Conditions that must all hold at the end. */
   validators: readonly Record<string, unknown>[];
-  /** Settings at the start, where it is not done already. */
+  /** Settings at the start, so that the goal does not hold yet. */
   settings?: Readonly<Record<string, number>>;
-  /** What is open at the start; absent: the home screen. */
+  /** Screen that is open at the start; the home screen if absent. */
   open?: string;
 }
 
 type Difficulty = Goal['difficulty'];
 
-/** Switches: what is asked for, the setting that tells, its values on and off. */
+/** Toggles: goal, setting, and its values for on and off. */
 const SWITCHES = {
   wifi: { name: 'Wi-Fi', query: 'wifi_enabled', setting: 'global wifi_on', on: 1 },
   bluetooth: { name: 'Bluetooth', query: 'bluetooth_enabled', setting: 'global bluetooth_on', on: 1 },

@@ -1,7 +1,7 @@
 import { Doc } from '@ui-rl/plugin-kit';
 import { ArrayNotEmpty, IsArray, IsIn, IsString } from 'class-validator';
 
-/** What all sources of tasks for Android have in common. */
+/** Options of all task sources for Android. */
 export class AndroidTaskOptions {
   @Doc('environment that plays them: a device behind an adb server, or a box of GBox')
   @IsIn(['android', 'gbox'])

@@ -52,7 +52,7 @@ it('is chosen by name, with what the options leave', async () => {
   };
   expect(await ids(shuffled)).toEqual(await ids(shuffled));
   expect(await ids(shuffled)).toHaveLength(5);
-  // So many of that side, not that side of so many.
+  // The limit applies after the split.
   const sides = { source_type: 'android_training', part: 'train', limit: 12 };
   expect(await ids(sides)).toHaveLength(12);
   const [task] = await load({ source_type: 'android_eval', environment: 'gbox' });

@@ -2,12 +2,12 @@ import { didYouMean, PluginError, type Task } from '@ui-rl/plugin-kit';
 import { EVALUATION, TRAINING, type Goal } from './goals';
 import type { AndroidIdsOptions, AndroidTaskOptions } from './options';
 
-/** Tasks of goals, as they are played where the options say. */
+/** The tasks of goals, for the configured environment. */
 export function tasksOf(goals: readonly Goal[], { environment }: AndroidTaskOptions): Task[] {
   return goals.map((goal) => taskOf(goal, environment));
 }
 
-/** Goals by id, in the order the ids are named. Throws `PluginError` for an id nobody has. */
+/** Goals by id, in the given order. Throws `PluginError` for an unknown id. */
 export function byIds(ids: AndroidIdsOptions['task_ids']): Goal[] {
   const all = [...TRAINING, ...EVALUATION];
   return ids.map((id) => {
@@ -21,7 +21,7 @@ export function byIds(ids: AndroidIdsOptions['task_ids']): Goal[] {
   });
 }
 
-/** Settings begins at its first page, and nothing is done already. */
+/** Settings starts at its first page, and the goal does not hold yet. */
 function taskOf({ goal, validators, settings = {}, open, ...rest }: Goal, kind: string): Task {
   return {
     ...rest,

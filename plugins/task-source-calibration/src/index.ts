@@ -58,7 +58,7 @@ function taskOf(
   };
 }
 
-/** The page lies beside the sources; compiled code finds it from `dist/plugins/task-source-calibration/src`. */
+/** The page is stored beside the sources; compiled code finds it from `dist/plugins/task-source-calibration/src`. */
 function pageFolder(): string {
   for (let folder = __dirname; ; folder = dirname(folder)) {
     const candidates = [join(folder, PAGE), join(folder, 'plugins/task-source-calibration', PAGE)];

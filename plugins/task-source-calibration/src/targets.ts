@@ -29,8 +29,8 @@ const LABELS = [
 export const MOST_TARGETS = LABELS.length;
 
 /**
- * Targets in cells of a grid, near the corners of the screen and anywhere within the others, so that what is wrong by a factor shows. The
- * same for the same numbers.
+ * Targets in grid cells, near the corners of the screen and at random positions in other cells, so that scaling
+ * errors show. Deterministic for the same arguments.
  */
 export function layTargets({
   width,
@@ -59,7 +59,7 @@ export function layTargets({
   });
 }
 
-/** Where in its cell a target is, from 0 to 1: at the screen's edge in the outer cells. */
+/** Position of a target within its cell, from 0 to 1; outer cells place it at the edge of the screen. */
 function part(at: number, cells: number, index: number): number {
   if (at === 0) return 0.05;
   if (at === cells - 1) return 0.95;

@@ -5,7 +5,7 @@ import { DataEntryOptions } from './options';
 import { nextAction, type Progress } from './oracle';
 import { PAGE, tasksOf } from './tasks';
 
-/** The page lies beside the sources; compiled code finds it from `dist/plugins/task-source-data-entry/src`. */
+/** The page is stored beside the sources; compiled code finds it from `dist/plugins/task-source-data-entry/src`. */
 function pageFolder(): string {
   for (let folder = __dirname; ; folder = dirname(folder)) {
     const candidates = [join(folder, PAGE), join(folder, 'plugins/task-source-data-entry', PAGE)];

@@ -4,7 +4,7 @@ import { MOST_ROWS } from './sheet';
 
 export const PLACES = ['browser', 'desktop'] as const;
 
-/** How much is typed, and where. */
+/** Size of the tasks, and their environment. */
 export class DataEntryOptions {
   @Doc('rows of the spreadsheet')
   @IsInt()

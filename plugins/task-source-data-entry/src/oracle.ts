@@ -2,7 +2,7 @@ import type { Action, Task } from '@ui-rl/plugin-kit';
 
 type Box = readonly [x: number, y: number, width: number, height: number];
 
-/** What the page tells of itself. */
+/** The state that the page reports. */
 export interface Progress {
   submitted_row_indices: readonly number[];
   num_incorrect_submissions: number;
@@ -11,8 +11,8 @@ export interface Progress {
 }
 
 /**
- * The next right action: field by field with mouse and keyboard, until all rows that the task asks for are submitted. Looks at the
- * state alone, so that it also goes on from what somebody else has begun.
+ * The next correct action: field by field with mouse and keyboard, until all rows of the task are submitted. Depends
+ * on the state alone, so it can also continue a started task.
  */
 export function nextAction(task: Task, state: Progress): Action {
   const row = nextRow(task, state);
@@ -20,7 +20,7 @@ export function nextAction(task: Task, state: Progress): Action {
   const wrong = state.form.findIndex(({ value }, column) => value !== row[column]);
   if (wrong < 0) return { action: 'click', ...middleOf(state.submit.box) };
   const { value, focused, marked, box } = state.form[wrong];
-  // What stands there is marked as a whole, and what is typed takes its place.
+  // Select the existing content, so that typing replaces it.
   if (focused && value !== '' && !marked) return { action: 'key', keys: ['ctrl', 'a'] };
   if (focused) return { action: 'type', text: row[wrong] };
   if (wrong > 0 && state.form[wrong - 1].focused) return { action: 'key', keys: ['tab'] };

@@ -20,8 +20,9 @@ const HOSTS = ['mail.test', 'post.example', 'office.test'];
 export const MOST_ROWS = 1_000;
 
 /**
- * Rows of a spreadsheet, a text for each column; no two are alike. The same seed and count give the same rows. Another count gives others:
- * were a shorter sheet the beginning of a longer one, its rows could be trained on and evaluated without anybody seeing that they are the same.
+ * Distinct rows of a spreadsheet, a text for each column. Deterministic for the same seed and count. Another count
+ * gives different rows: if a shorter sheet were a prefix of a longer one, the same rows could be used for training
+ * and evaluation unnoticed.
  */
 export function sheetOf(seed: number, count: number): string[][] {
   const random = new Random(seed * (MOST_ROWS + 1) + count);
@@ -41,7 +42,7 @@ function rowOf(random: Random): string[] {
   return [first, last, `${mailbox}@${random.pick(HOSTS)}`, random.pick(CITIES), amount];
 }
 
-/** Without accents, as addresses have it. */
+/** Without accents, for e-mail addresses. */
 function plain(text: string): string {
   return text.normalize('NFD').replaceAll(/\p{M}/gu, '');
 }

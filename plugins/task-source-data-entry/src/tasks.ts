@@ -3,10 +3,10 @@ import type { DataEntryOptions } from './options';
 import { COLUMNS, sheetOf } from './sheet';
 
 export const PAGE = 'data-entry';
-/** Actions for one row by a hand that uses the mouse for each field, with a mistake here and there. */
+/** Actions allowed per row: one click and one input per field, plus some mistakes. */
 const STEPS_PER_ROW = 16;
 
-/** Throws a `PluginError` `option` where a task asks for more rows than there are. */
+/** Throws a `PluginError` `option` if a task requests more rows than the sheet has. */
 export function tasksOf(options: DataEntryOptions, log: Log): Task[] {
   const { rows, rows_per_task: perTask, sheet: number } = options;
   if (perTask > rows) {
@@ -22,7 +22,7 @@ export function tasksOf(options: DataEntryOptions, log: Log): Task[] {
   return begins.map((begin) => taskOf({ begin, end: begin + perTask }, sheet, options));
 }
 
-/** @param asked rows from 0, the end not among them */
+/** @param asked rows from 0, end excluded */
 function taskOf(asked: { begin: number; end: number }, sheet: string[][], options: DataEntryOptions): Task {
   const { rows, sheet: number, on, width, height } = options;
   const { begin, end } = asked;
@@ -47,7 +47,7 @@ function taskOf(asked: { begin: number; end: number }, sheet: string[][], option
         operator: 'contains' as const,
         value,
       })),
-      // A row that nobody asked for is not incorrect, but one too many.
+      // An unrequested row does not count as incorrect, so the total is checked, too.
       { path: 'num_submissions', operator: 'equals', value: indices.length },
       { path: 'num_incorrect_submissions', operator: 'equals', value: 0 },
     ],

@@ -15,16 +15,16 @@ const OPEN_MS = 120_000;
 
 export interface Played {
   success: boolean | null;
-  /** At the end. */
+  /** The final state. */
   state: Progress;
   actions: number;
   openMs: number;
   closeMs: number;
-  /** How long each action took, its screenshot included. */
+  /** Duration of each action, including its screenshot. */
   actionMs: number[];
 }
 
-/** Plays a task as the oracle does: it sees the state, and acts through actions alone. */
+/** Plays a task with the oracle, which reads the state but changes it only through actions. */
 export async function playByOracle(registry: ComponentRegistry, task: Task): Promise<Played> {
   const environment = await environmentOf(registry, task);
   try {

@@ -6,7 +6,7 @@ import { allGoals, parseGoal } from './grammar';
 import { mostActions } from './route';
 import { TRAINING } from './training';
 
-/** Actions allowed beyond what the oracle needs at most. */
+/** Actions allowed beyond the oracle's maximum. */
 const SLACK = 2;
 
 /** Pocket's screen in CSS pixels. */
@@ -19,7 +19,7 @@ function difficultyOf(actions: number): NonNullable<Task['difficulty']> {
   return actions <= 4 ? 'medium' : 'hard';
 }
 
-/** The whole task for a goal: environment, checks, limit. `from` is the screen it starts from. */
+/** The complete task for a goal: environment, checks, limit. `from` is its start screen. */
 export function taskOf(goal: Goal, from: string = goal.from, id?: string): Task {
   const actions = mostActions(goal, from);
   return {
@@ -48,7 +48,9 @@ function catalogueOf(prefix: string, entries: readonly Entry[]): Task[] {
 export const trainingTasks: readonly Task[] = catalogueOf('train', TRAINING);
 export const evaluationTasks: readonly Task[] = catalogueOf('eval', EVALUATION);
 
-/** A hand-written sentence as a task that starts from the home screen (or where the goal needs it); null where unknown. */
+/**
+ * A task for a hand-written sentence, starting from the home screen or where the goal requires it; null if unknown.
+ */
 export function resolve(description: string): Task | null {
   const goal = parseGoal(description);
   return goal === null ? null : taskOf(goal);
@@ -56,13 +58,13 @@ export function resolve(description: string): Task | null {
 
 export interface GrammarGoal {
   task: Task;
-  /** Screen where the goal is decided: starting there or near makes a short episode. */
+  /** Screen where the goal is decided: starting there or nearby makes a short episode. */
   place: string;
-  /** It means the same as a goal of the evaluation: never to be demonstrated. */
+  /** Whether its meaning equals that of an evaluation goal, which must never be demonstrated. */
   evaluation: boolean;
 }
 
-/** Every goal of the grammar, several hundred, in a fixed order. */
+/** All goals of the grammar, several hundred, in a fixed order. */
 export function* goals(): Generator<GrammarGoal> {
   const kept = new Set(EVALUATION.map(({ goal }) => meaningOf(parseGoal(goal)!)));
   for (const goal of allGoals()) {
@@ -70,7 +72,7 @@ export function* goals(): Generator<GrammarGoal> {
   }
 }
 
-/** The same task from another screen: `settings/network`, `chat/anna`, `lock` … */
+/** The same task from another start screen: `settings/network`, `chat/anna`, `lock` … */
 export function startingFrom(task: Task, screen: string): Task {
   const goal = parseGoal(task.description);
   if (goal === null) throw new Error(`"${task.description}" is not a goal of the demo tasks`);

@@ -2,6 +2,6 @@
 export interface Entry {
   name: string;
   goal: string;
-  /** Screen the episode starts from. */
+  /** Start screen of the episode. */
   from: string;
 }

@@ -1,8 +1,8 @@
 import type { Entry } from './entry';
 
 /**
- * Goals that are never trained on nor demonstrated. Each is a new combination: all of its words and screens occur in
- * training goals.
+ * Goals that are never used for training or demonstrations. Each is a new combination: all of its words and screens
+ * occur in training goals.
  */
 export const EVALUATION: readonly Entry[] = [
   { name: 'open_store', goal: 'Open Store', from: 'home' },

@@ -1,7 +1,7 @@
 import type { Goal } from './goal';
 import { TEMPLATES, type Template } from './templates';
 
-/** Every goal of the grammar, in a fixed order. */
+/** All goals of the grammar, in a fixed order. */
 export function* allGoals(): Generator<Goal> {
   for (const template of TEMPLATES) {
     for (const words of choices(Object.entries(template.slots))) {
@@ -12,8 +12,8 @@ export function* allGoals(): Generator<Goal> {
 }
 
 /**
- * Reads a sentence written by hand: upper and lower case do not matter, nor do "please", "the" and a final full stop;
- * "enable" and "switch on" mean "turn on". Null where the sentence is not one of the grammar's.
+ * Parses a hand-written sentence: case, "please", "the" and a final full stop are ignored; "enable" and "switch on"
+ * mean "turn on". Null if the grammar does not contain it.
  */
 export function parseGoal(text: string): Goal | null {
   const sentence = normalize(text);
@@ -41,7 +41,7 @@ function* choices(slots: [string, readonly string[]][]): Generator<Record<string
 }
 
 const SYNONYMS: readonly [RegExp, string][] = [
-  // Begun once per run of marks, not at each of them: sentences come from outside.
+  // Anchored to the start of a run of marks, which avoids quadratic backtracking: sentences are untrusted input.
   [/(?<![.!])[.!]+$/, ''],
   [/\b(please|the|app|page|screen|named|called)\b/g, ' '],
   [/\b(enable|switch on|activate)\b/g, 'turn on'],

@@ -7,7 +7,7 @@ import { nextAction, type Observation } from './oracle';
 import { KINDS, sceneText, vocabulary } from './scene';
 import { tasksByIds } from './sources';
 
-/** The page lies beside the sources; compiled code finds it from `dist/plugins/task-source-demo/src`. */
+/** The page is stored beside the sources; compiled code finds it from `dist/plugins/task-source-demo/src`. */
 function pageFolder(): string {
   for (let folder = __dirname; ; folder = dirname(folder)) {
     const candidates = [join(folder, PAGE), join(folder, 'plugins/task-source-demo', PAGE)];
@@ -17,7 +17,7 @@ function pageFolder(): string {
   }
 }
 
-/** What pre-training builds its screens and demonstrations from. */
+/** Exports for pre-training, which builds screens and demonstrations from them. */
 export const pretraining = { goals, startingFrom, sceneText, vocabulary, kinds: KINDS, viewport: VIEWPORT };
 
 const shared = {

@@ -4,16 +4,16 @@ import { parseGoal } from './grammar';
 import { stepTowards, type Press, type ScreenElement } from './route';
 import { keyOf } from './words';
 
-/** What the oracle looks at: `uirl.state()` and `uirl.describe()`. */
+/** The results of `uirl.state()` and `uirl.describe()`. */
 export interface Observation {
   state: Record<string, unknown>;
   elements: ScreenElement[];
 }
 
 /**
- * The next right action from any state a policy can reach. Follows no script, so that it also shows the way back from a
- * mistake, and says nothing that cannot be seen: where a goal holds already but the screen does not show it, it goes
- * and looks, as one has to who knows nothing but the pixels. Throws where the task is not one of the grammar's.
+ * The next correct action from any state a policy can reach. Not scripted, so it also demonstrates recovery from
+ * mistakes. It uses only visible information: if a goal already holds but the screen does not show it, it navigates
+ * there to look, as a policy that sees only pixels must. Throws if the task is not from the grammar.
  */
 export function nextAction(task: Pick<Task, 'description'>, { state, elements }: Observation): Action {
   const goal = parseGoal(task.description);
@@ -28,7 +28,7 @@ export function nextAction(task: Pick<Task, 'description'>, { state, elements }:
   return moveAction(openMove(goal, state), elements, state);
 }
 
-/** On a list of several pages what was done may be on another page. */
+/** On a list of several pages, the result may be on another page. */
 function showsMoves({ place, moves }: Goal, elements: ScreenElement[]): boolean {
   if (place !== 'store') return true;
   return moves.every((move) => move.kind !== 'press' || elements.some(({ label }) => label === move.label));
@@ -39,7 +39,7 @@ function hasRow(elements: ScreenElement[], screen: string): boolean {
   return elements.some(({ kind, label }) => kind === 'row' && keyOf(label) === name);
 }
 
-/** What is left to do; what is done but cannot be seen here is done again. */
+/** The first remaining move; a move whose result is not visible here is repeated. */
 function openMove({ moves }: Goal, state: unknown): Move {
   return moves.find(({ until }) => verify([until], state) !== true) ?? moves[0];
 }
@@ -61,7 +61,7 @@ function enterText(move: Extract<Move, { kind: 'enter' }>, elements: ScreenEleme
   if (field.value === move.text && move.submit !== null) {
     return click(elements, { kind: 'button', label: move.submit });
   }
-  // Leaving the screen empties the field.
+  // Leaving the screen clears the field.
   if (field.value !== '') return click(elements, { kind: 'nav', label: 'Back' });
   return field.focused === true ? { action: 'type', text: move.text } : clickAt(field);
 }
@@ -77,7 +77,10 @@ function clickAt({ box: [x, y, width, height] }: ScreenElement): Action {
 
 const NAV_BACK: Action = { action: 'click', x: 32, y: 208 };
 
-/** What is not on this page of a list is on the other. A list without it ends the way here: one step back. */
+/**
+ * An element that is not on this page of a list is on the other one. On a screen without a list the path is wrong, so
+ * go back one step.
+ */
 function scroll(elements: ScreenElement[]): Action {
   const bar = elements.find(({ kind }) => kind === 'scroll');
   if (bar === undefined) return NAV_BACK;

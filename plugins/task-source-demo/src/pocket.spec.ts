@@ -47,7 +47,7 @@ async function reset(seed: number, start: Start = {}): Promise<Observation> {
   return look(`uirl.reset(${JSON.stringify({ seed, start })})`);
 }
 
-/** State and elements, in one round trip. */
+/** Reads state and elements in one round trip. */
 async function look(first = 'undefined'): Promise<Observation> {
   return page.evaluate(`(${first}, { state: uirl.state(), elements: uirl.describe() })`);
 }
@@ -66,7 +66,7 @@ async function perform(action: Action): Promise<void> {
   await page.waitForFunction(`uirl.state().scroll !== ${JSON.stringify(before)}`);
 }
 
-/** Lets the oracle play; gives the number of actions, `finish` included, and the state at the end. */
+/** Plays with the oracle; returns the number of actions, including `finish`, and the final state. */
 async function play(task: Task, first: Observation, limit: number) {
   let now = first;
   for (let actions = 1; actions <= limit; actions++) {

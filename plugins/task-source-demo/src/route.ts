@@ -9,7 +9,7 @@ export interface ScreenElement {
   focused?: boolean;
 }
 
-/** What to press for one step towards a screen. */
+/** The element to press for one step towards a screen. */
 export interface Press {
   kind: string;
   label: string;
@@ -21,7 +21,7 @@ function parentOf(screen: string): string {
   return screen.includes('/') ? screen.slice(0, screen.lastIndexOf('/')) : 'home';
 }
 
-/** The next step from a screen to another; `label` is given as a key (`wifi`). */
+/** The next step from one screen to another; `label` is given as a key (`wifi`). */
 export function stepTowards(from: string, to: string): { press: Press; then: string } {
   if (from === 'lock') return { press: { kind: 'button', label: 'Unlock' }, then: 'home' };
   if (to === 'alerts') return { press: { kind: 'nav', label: 'Alerts' }, then: 'alerts' };
@@ -45,7 +45,7 @@ const MOST_MOVES: Record<Move['kind'], (move: Move) => number> = {
   enter: (move) => (move.kind === 'enter' && move.submit !== null ? 2 : 1),
 };
 
-/** The most actions the oracle needs from a screen, `finish` included, whatever the seed. */
+/** The maximum number of actions the oracle needs from a screen, including `finish`, for any seed. */
 export function mostActions(goal: Goal, from: string): number {
   let actions = 1;
   let screen = from;
@@ -58,7 +58,7 @@ export function mostActions(goal: Goal, from: string): number {
   return actions;
 }
 
-/** A list of two pages may have to be scrolled, a field may have to be focused. */
+/** A two-page list may need a scroll, a field may need focus. */
 function extra(move: Move, place: string): number {
   if (move.kind === 'enter') return place.endsWith('/new') ? 0 : 1;
   return move.kind === 'press' && place === 'store' ? 1 : 0;

@@ -2,12 +2,12 @@ import { equals, type Category, type Goal, type Move, type StartValue } from './
 import * as words from './words';
 import { controlPath, keyOf } from './words';
 
-/** A sentence with `{slots}` and what it means for each choice of words. */
+/** A sentence with `{slots}`, and its meaning for each choice of words. */
 export interface Template {
   pattern: string;
-  /** Slot → words it may hold. */
+  /** Slot → allowed words. */
   slots: Record<string, readonly string[]>;
-  /** Null where the words do not go together. */
+  /** Null if the combination of words is invalid. */
   build(words: Record<string, string>): Meaning | null;
 }
 

@@ -1,6 +1,6 @@
 import type { Entry } from './entry';
 
-/** What is trained on: goal, screen it starts from. Ids are `train_<number>_<name>`. */
+/** Training goals with their start screens. Ids are `train_<number>_<name>`. */
 export const TRAINING: readonly Entry[] = [
   { name: 'open_settings', goal: 'Open Settings', from: 'home' },
   { name: 'enable_wifi', goal: 'Turn on Wi-Fi', from: 'settings' },

@@ -1,4 +1,4 @@
-/** The closed vocabulary of Pocket's screens, as `pocket/index.html` shows it. A test compares both. */
+/** The closed vocabulary of Pocket's screens, as shown by `pocket/index.html`. A test compares both. */
 
 export const APPS = ['Settings', 'Clock', 'Notes', 'Chat', 'People', 'Music', 'Store', 'Camera'] as const;
 export const PAGES = ['Network', 'Display', 'Sound', 'Battery', 'Language'] as const;
@@ -38,7 +38,7 @@ const FURNITURE = [
   ...['Calling', 'End', 'Favorite', 'Take photo'],
 ];
 
-/** Every label that can be seen, steppers' digits aside. */
+/** Every visible label except steppers' digits. */
 export function labels(): string[] {
   const lists = [
     APPS,
@@ -60,12 +60,12 @@ export function labels(): string[] {
   ];
 }
 
-/** The name of a label in state paths and screen names: `Wi-Fi` → `wifi`. */
+/** The form of a label in state paths and screen names: `Wi-Fi` → `wifi`. */
 export function keyOf(label: string): string {
   return label.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 }
 
-/** Where the state of a toggle or stepper of a screen stands. */
+/** State path of a screen's toggle or stepper. */
 export function controlPath(screen: string, label: string): string {
   const inApp = screen.startsWith('clock') || screen === 'camera';
   return inApp ? `apps.${screen.split('/')[0]}.${keyOf(label)}` : `settings.${keyOf(label)}`;

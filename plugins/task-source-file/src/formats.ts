@@ -1,32 +1,32 @@
 import { parse } from 'csv-parse/sync';
 import { isRecord, PluginError, readLines, readYaml, show } from '@ui-rl/plugin-kit';
 
-/** What of a file is one task, and where it lies. */
+/** The text of one task in a file, and its location. */
 export interface RawEntry {
-  /** As it is written: a sentence, or the fields of a task. */
+  /** As written: a sentence, or the fields of a task. */
   value: unknown;
-  /** Bytes in the file; 0 and 0 where the file is held as a whole. */
+  /** Byte range in the file; 0 and 0 if the file is kept in memory. */
   from: number;
   to: number;
-  /** From 1; of a list the number of the entry. */
+  /** Line number from 1; in a list the number of the entry. */
   line: number;
 }
 
-/** How tasks are written in files with one of these endings. */
+/** The format of files with one of these extensions. */
 export interface Format {
   endings: readonly string[];
   /** How messages name an entry: `tasks.jsonl, line 7`. */
   counted: 'line' | 'task';
-  /** The entries, some at a time, read from the chunks of a file. */
+  /** Reads the entries in batches from the chunks of a file. */
   read(chunks: AsyncIterable<Buffer>, path: string): AsyncIterable<RawEntry[]>;
-  /** One entry again, of its bytes; absent where the file is held as a whole. */
+  /** Parses one entry again from its bytes; absent if the file is kept in memory. */
   again?(bytes: Buffer, where: string): unknown;
 }
 
-/** A file that is held as a whole may not be larger. */
+/** Maximum size of a file that is kept in memory. */
 const MOST_BYTES = 64 * 2 ** 20;
 
-/** `{"id": …}` a line; empty lines say nothing. */
+/** One object per line, `{"id": …}`; empty lines are skipped. */
 const JSON_LINES: Format = {
   endings: ['.jsonl', '.ndjson'],
   counted: 'line',
@@ -43,7 +43,7 @@ const JSON_LINES: Format = {
   again: (bytes, where) => jsonOf(bytes.toString('utf8'), () => where),
 };
 
-/** A goal a line, in words; what follows a `#` at the beginning of a line is for people. */
+/** One goal per line, in words; lines that start with `#` are comments. */
 const TEXT: Format = {
   endings: ['.txt'],
   counted: 'line',
@@ -58,12 +58,12 @@ const TEXT: Format = {
   again: (bytes) => unmarked(bytes.toString('utf8')).trim(),
 };
 
-/** Without the mark that some editors put before the first line. */
+/** Removes the byte order mark that some editors write. */
 function unmarked(text: string): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
-/** A list, of YAML or JSON, or an object with a list called `tasks`. */
+/** A YAML or JSON list, or an object with a list called `tasks`. */
 const LIST: Format = {
   endings: ['.yaml', '.yml', '.json'],
   counted: 'task',
@@ -127,7 +127,7 @@ function rowsOf(text: string, delimiter: string, path: string): Row[] {
   }
 }
 
-/** Fields that are texts as they stand; the others are read as JSON, lists also as words separated by semicolons. */
+/** Fields that are kept as text; others are parsed as JSON, lists also as words separated by semicolons. */
 const TEXTS = [
   'id',
   'name',
@@ -153,7 +153,7 @@ function fieldsOf(names: readonly string[], row: readonly string[], where: strin
 function cellOf(name: string, text: string, where: string): unknown {
   if (TEXTS.includes(name)) return text;
   if (LISTS.includes(name) && !text.startsWith('[')) return text.split(';').map((part) => part.trim());
-  // A number or an object; what is none of both is refused as a text, by the name of its field.
+  // Neither a number nor an object: keep the text, so that validation reports it with the field name.
   if (!/^[[{\d-]/.test(text)) return text;
   try {
     return JSON.parse(text) as unknown;
@@ -168,7 +168,7 @@ function cellOf(name: string, text: string, where: string): unknown {
 
 export const FORMATS: readonly Format[] = [LIST, JSON_LINES, TEXT, table('.csv', ','), table('.tsv', '\t')];
 
-/** The format of a file, by its ending; undefined where it is that of no task file. */
+/** The format of a file, by its extension; undefined if it is not a task file. */
 export function formatOf(path: string): Format | undefined {
   return FORMATS.find(({ endings }) => endings.some((ending) => path.toLowerCase().endsWith(ending)));
 }

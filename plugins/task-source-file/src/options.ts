@@ -24,7 +24,7 @@ export class CustomOptions extends TaskDefaults {
   custom_tasks: (string | Record<string, unknown>)[];
 }
 
-/** Sentences separated by commas, or a list as JSON. */
+/** Sentences separated by commas, or a JSON list. */
 function textsOrJson(text: string): unknown {
   if (!text.trimStart().startsWith('[')) return text.split(',').map((part) => part.trim());
   try {

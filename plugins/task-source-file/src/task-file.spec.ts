@@ -87,7 +87,7 @@ it('reads a list as UI-RL writes it, and sentences of the run file itself', asyn
   expect(await load(typed, { environment: { kind } })).toEqual([
     { ...complete, environment: { kind, options: { session_type: 'shop' } } },
   ]);
-  // Where the run plays in such sessions, the list says all that is needed.
+  // If the run uses such sessions, the list is complete.
   const source = { source_type: 'file', path: typed };
   expect(await loadTasks(registry, [source], {}, { environment: kind })).toEqual([
     { ...complete, environment: { kind, options: { session_type: 'shop' } } },

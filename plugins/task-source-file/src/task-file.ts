@@ -3,12 +3,12 @@ import { open, stat, type FileHandle } from 'node:fs/promises';
 import { PluginError, type StoredTasks, type Task, type TaskEntries } from '@ui-rl/plugin-kit';
 import { FORMATS, formatOf, type Format } from './formats';
 
-/** Bytes read at once: with the objects made of them, what reading a file of any size takes. */
+/** Bytes per read; with the parsed objects, this bounds the memory for reading a file of any size. */
 const CHUNK_BYTES = 2 ** 18;
 
-/** The tasks of a file. Of one with a task a line nothing but the place of each line is in memory. */
+/** The tasks of a file. For formats with one task per line, memory holds only the position of each line. */
 export class TaskFile implements StoredTasks {
-  /** Of files that are held as a whole. */
+  /** Tasks of files that are kept in memory. */
   private readonly tasks: Task[] = [];
   private readonly from: number[] = [];
   private readonly to: number[] = [];
@@ -21,7 +21,7 @@ export class TaskFile implements StoredTasks {
     private readonly entries: TaskEntries,
   ) {}
 
-  /** @throws PluginError `option` for a file that cannot be read, or of whose ending there is no format */
+  /** @throws PluginError `option` for a file that cannot be read, or with an unknown extension */
   static async open(path: string, entries: TaskEntries): Promise<TaskFile> {
     const format = formatOf(path);
     if (format === undefined) {
@@ -41,7 +41,7 @@ export class TaskFile implements StoredTasks {
     }
   }
 
-  /** Tasks that `read` has passed. */
+  /** Number of tasks that `read` accepted. */
   get length(): number {
     return this.lines.length;
   }

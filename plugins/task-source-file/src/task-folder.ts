@@ -4,11 +4,11 @@ import { PluginError, type StoredTasks, type Task, type TaskEntries } from '@ui-
 import { FORMATS, formatOf } from './formats';
 import { TaskFile } from './task-file';
 
-/** The tasks of all task files of a folder, one file after the other. Other files are not looked at. */
+/** The tasks of all task files in a folder, one file after the other. Other files are ignored. */
 export class TaskFolder implements StoredTasks {
   private constructor(private readonly files: readonly TaskFile[]) {}
 
-  /** @throws PluginError `option` where there are none */
+  /** @throws PluginError `option` if there are none */
   static async open(folder: string, entries: TaskEntries): Promise<TaskFolder> {
     const found = await readdir(folder, { recursive: true, withFileTypes: true }).catch((cause: unknown) => {
       throw new PluginError('option', `tasks: ${folder} cannot be read: ${(cause as Error).message}`, {

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import { PluginError, readAddresses, readServerKeys, type ServerConnection } from '@ui-rl/plugin-kit';
 
-/** Variables of the machine: which servers may be asked, and what is shown to them. */
+/** Environment variables of the machine: allowed servers, and their keys. */
 export const VARIABLES = { servers: 'TASK_SERVERS', keys: 'TASK_SERVER_KEYS' } as const;
 
-/** Which addresses this machine allows, and how they are asked. */
+/** The task servers that this machine allows, with their credentials. */
 export class TaskServers {
   private readonly allowed: readonly string[];
   private readonly keys: Readonly<Record<string, string>>;
@@ -27,13 +27,13 @@ export class TaskServers {
   }
 
   /**
-   * A run file may come from anybody who may announce runs, so that it leads to no server but those that this machine names.
+   * Anyone who may announce runs can write a run file, so it can use only servers that this machine lists.
    *
-   * @throws PluginError `option` for an address that may not be asked
+   * @throws PluginError `option` for an address that is not allowed
    */
   connection(url: URL): ServerConnection {
     this.refuseOthers(url);
-    // How much is taken of an answer is bounded where it is written.
+    // The code that writes the answer limits its size.
     return { address: url.origin, key: this.keys[url.origin], isTrusted: true, maxBytes: Infinity };
   }
 

@@ -14,13 +14,13 @@ import { VARIABLES, type TaskServers } from './connection';
 import { writeList, writeLines } from './page-body';
 import type { Spool } from './spool';
 
-/** More pages than any list needs: one that leads on for ever ends here. */
+/** More pages than any list needs; stops endless pagination. */
 const MOST_PAGES = 1_000_000;
 const LOG_EVERY_MS = 10_000;
-/** A refusal is read so far, to be shown. */
+/** Maximum length read from an error response, for display. */
 const SHOWN_BYTES = 4_000;
 
-/** A page as it lies in the spool. */
+/** A page stored in the spool. */
 export interface Page {
   url: string;
   /** How messages name an entry of it. */
@@ -31,27 +31,27 @@ export interface Page {
 
 export interface DownloadOptions {
   url: URL;
-  /** With its quotes; undefined: any version. */
+  /** Including quotes; undefined for any version. */
   etag: string | undefined;
   maxBytes: number;
   servers: TaskServers;
   log: Log;
-  /** How a failure is tried again. */
+  /** Retries after failures. */
   policy?: RetryPolicy;
-  /** Longest wait for the next bytes. */
+  /** Maximum wait for the next bytes. */
   idleMs?: number;
 }
 
-/** The server says that the list is no longer the one that its first page was of. */
+/** The server reports that the list has changed since its first page. */
 class ListChanged extends Error {}
 
-/** What may be over with the next attempt. */
+/** A failure that the next attempt may not have. */
 class Transient extends Error {}
 
 /**
- * Brings a list into a spool, a task a line, page after page.
+ * Downloads a list into a spool, page by page, one task per line.
  *
- * @throws PluginError `option` for what is for people to change; Error where the server cannot be reached or fails
+ * @throws PluginError `option` if a user must change something; Error if the server is unreachable or fails
  */
 export async function download(spool: Spool, options: DownloadOptions): Promise<Page[]> {
   const { policy = RETRIES.taskServer, url, log } = options;
@@ -96,7 +96,7 @@ class Download {
     return this.pages;
   }
 
-  /** One page, and the address of the next one. A page that failed is begun anew. */
+  /** Downloads one page and returns the address of the next one. A failed page is restarted. */
   private page(url: URL): Promise<URL | undefined> {
     const { size } = this.spool;
     const { lines } = this;
@@ -134,7 +134,7 @@ class Download {
       const place = linkedNext(answer) ?? next;
       return place === undefined ? undefined : this.nextOf(url, place);
     } catch (error) {
-      // An answer that nobody reads to its end is cut off.
+      // Abort a response that is not read to its end.
       idle.abort();
       throw error;
     } finally {
@@ -168,7 +168,7 @@ class Download {
     }
   }
 
-  /** @throws what the status of an answer means */
+  /** @throws an error according to the status of the response */
   private async refuse(
     url: URL,
     { status, headers }: ServerStream,
@@ -241,7 +241,7 @@ async function beginning(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(parts).toString('utf8', 0, SHOWN_BYTES);
 }
 
-/** Aborts where a server is silent for too long; not while somebody else is busy with what it said. */
+/** Aborts when the server is silent for too long; time spent processing its data does not count. */
 class IdleTimer {
   private readonly silent = new AbortController();
   private timer: NodeJS.Timeout;

@@ -38,7 +38,7 @@ const choice = (options: object = {}) => ({ source_type: 'http', url: `${server.
 const load = (options: object = {}, variables: Record<string, string> = {}) =>
   loadTasks(registry, [choice(options)], machine(variables));
 
-/** The source with pauses that a test can wait for. */
+/** The source with short delays for tests. */
 async function loadFast(policy: { attempts: number }, idleMs = 5_000): Promise<string[]> {
   const tasks = await ServedTasks.open(
     {
@@ -116,7 +116,7 @@ it('is of the version that the run file names, or refused', async () => {
   await expect(load({ etag: '"v0"' })).rejects.toThrow(
     /is no longer of version "v0" \(etag\).*412: another version/,
   );
-  // A server that takes no notice of the question.
+  // A server that ignores `If-Match`.
   server.next.push((_request, response) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end('[]'),
   );

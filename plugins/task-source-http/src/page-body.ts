@@ -1,7 +1,10 @@
 import { isRecord, outsideText, PluginError, show } from '@ui-rl/plugin-kit';
 import type { Spool } from './spool';
 
-/** A page that is one value of JSON is held as a whole; one with a task a line is not. */
+/**
+ * Maximum size of a page that is one JSON value, which is parsed in memory; a page with one task per line is
+ * streamed.
+ */
 const MOST_JSON = 64 * 2 ** 20;
 const WRITTEN_AT_ONCE = 1000;
 const NEW_LINE = Buffer.from('\n');
@@ -9,17 +12,17 @@ const NEW_LINE = Buffer.from('\n');
 export interface BodyTarget {
   url: string;
   spool: Spool;
-  /** Of all pages. */
+  /** Maximum size of all pages. */
   maxBytes: number;
 }
 
-/** How many lines a page has become, and where the next one is. */
+/** The number of lines written for a page, and the address of the next one. */
 export interface WrittenPage {
   lines: number;
   next?: string;
 }
 
-/** A task a line, as it arrives. */
+/** Writes one task per line, as it arrives. */
 export async function writeLines(body: AsyncIterable<Buffer>, target: BodyTarget): Promise<WrittenPage> {
   let lines = 0;
   let last = 10;
@@ -33,7 +36,7 @@ export async function writeLines(body: AsyncIterable<Buffer>, target: BodyTarget
   return { lines: lines + 1 };
 }
 
-/** A list, or an object with a list called `tasks` and the address of the next page. */
+/** Writes a list, or an object with a list called `tasks` and the address of the next page. */
 export async function writeList(body: AsyncIterable<Buffer>, target: BodyTarget): Promise<WrittenPage> {
   const { url } = target;
   const text = await whole(body, url);

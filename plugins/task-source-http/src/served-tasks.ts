@@ -2,7 +2,7 @@ import { PluginError, readLines, type StoredTasks, type Task, type TaskEntries }
 import { download, type DownloadOptions, type Page } from './download';
 import { Spool } from './spool';
 
-/** The tasks of a server, in a file of this process: nothing but the place of each is in memory. */
+/** The tasks of a server, in a temporary file of this process: memory holds only the position of each. */
 export class ServedTasks implements StoredTasks {
   private readonly from: number[] = [];
   private readonly to: number[] = [];
@@ -16,7 +16,7 @@ export class ServedTasks implements StoredTasks {
   ) {}
 
   static async open(options: DownloadOptions, entries: TaskEntries): Promise<ServedTasks> {
-    // What may not be asked is refused before anything is made.
+    // Reject a forbidden address before creating files.
     options.servers.refuseOthers(options.url);
     return new ServedTasks(await Spool.open(), options, entries);
   }

@@ -2,10 +2,10 @@ import { mkdtemp, open, rm, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Bytes read at once. */
+/** Bytes per read. */
 const CHUNK_BYTES = 2 ** 18;
 
-/** A file that nobody else sees and that is gone with the process, however this ends. */
+/** A private temporary file that disappears with the process, however it ends. */
 export class Spool {
   private length = 0;
 
@@ -16,7 +16,7 @@ export class Spool {
     try {
       return new Spool(await open(join(folder, 'list.jsonl'), 'wx+', 0o600));
     } finally {
-      // What is open stays readable.
+      // Open files stay readable.
       await rm(folder, { recursive: true });
     }
   }
@@ -33,7 +33,7 @@ export class Spool {
     }
   }
 
-  /** Forgets what lies beyond a size. */
+  /** Truncates the file to a size. */
   async cut(size: number): Promise<void> {
     await this.handle.truncate(size);
     this.length = size;

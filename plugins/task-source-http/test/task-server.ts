@@ -1,19 +1,21 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What becomes of a request: an answer, or something that goes wrong with it. */
+/** Handles a request: with an answer or a fault. */
 export type Handler = (request: IncomingMessage, response: ServerResponse, place: URL) => void;
 
-/** A task server as docs/guides/task-files.md has it: `/tasks` in pages of a size, as JSON or as JSON Lines. */
+/**
+ * A task server as specified in docs/guides/task-files.md: `/tasks` in pages of a given size, as JSON or JSON Lines.
+ */
 export class TaskServer {
   url = '';
-  /** Path and query of each request, and what was shown. */
+  /** Path, query and credentials of each request. */
   readonly asked: { place: string; key: string | undefined; etag: string | undefined }[] = [];
-  /** Taken for the next requests, one each, before anything else. */
+  /** Handlers for the next requests, used once each. */
   readonly next: Handler[] = [];
   tasks: unknown[] = [];
   version = '"v1"';
-  /** Of pages; 0: all on one. */
+  /** Tasks per page; 0 for a single page. */
   size = 0;
   form: 'json' | 'list' | 'lines' = 'json';
   private readonly http: Server;
@@ -40,13 +42,13 @@ export class TaskServer {
     this.asked.length = 0;
   }
 
-  /** The page of a request as it is without faults. */
+  /** Answers a request without faults. */
   serve(request: IncomingMessage, response: ServerResponse, place: URL): void {
     const { tasks, size, form, version } = this;
     const wanted = request.headers['if-match'];
     if (wanted !== undefined && wanted !== version)
       return void response.writeHead(412).end('another version');
-    // A place of the list belongs to its version.
+    // A cursor is bound to the version of its list.
     const [of, from] = (place.searchParams.get('cursor') ?? `${version}/0`).split('/');
     if (of !== version) return void response.writeHead(410).end('the list has changed');
     const to = size === 0 ? tasks.length : Number(from) + size;

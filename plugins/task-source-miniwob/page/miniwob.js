@@ -1,21 +1,22 @@
-// Gives a page of MiniWoB++ the functions of `window.uirl`, before its own scripts run. What it relies on is the documented
-// interface of the pages (docs/content/javascript_api.md there): core.startEpisodeReal, core.getUtterance, core.setDataMode,
-// core.EPISODE_MAX_TIME, the WOB_… globals, Math.seedrandom, and the ids of what is drawn for people.
+// Adds the functions of `window.uirl` to a page of MiniWoB++, before its own scripts run. It relies on the documented
+// interface of the pages (docs/content/javascript_api.md there): core.startEpisodeReal, core.getUtterance,
+// core.setDataMode, core.EPISODE_MAX_TIME, the WOB_… globals, Math.seedrandom, and the ids of elements drawn for
+// people.
 (() => {
-  /** Milliseconds: longer than any episode, so that no page ends one by its clock; what timers can take. */
+  /** Milliseconds: longer than any episode, so that no page ends one by its timer; the maximum of timers. */
   const NO_TIMER = 2_000_000_000;
-  /** How long an action's animations are waited for: some pages have one that never ends. */
+  /** Maximum wait for the animations of an action: some pages have endless ones. */
   const ANIMATED_MS = 1_000;
   const FOR_PEOPLE = '#reward-display, #click-canvas, #sync-task-cover { display: none !important; }';
   const HIDDEN_QUERY =
     '#query { color: transparent !important; } #query * { visibility: hidden !important; }';
 
-  /** What the page asked for when the episode began; null before that, and in a document that the episode was left for. */
+  /** The utterance at the start of the episode; null before that, and in documents after a navigation. */
   let asked = null;
 
   const frame = () => new Promise((done) => requestAnimationFrame(() => done()));
 
-  /** Of this document, which may be reset many times. */
+  /** Belongs to this document, which may be reset many times. */
   const style = document.createElement('style');
 
   function hide({ query }) {
@@ -26,7 +27,7 @@
   /** Backgrounds that this document has loaded. */
   const backgrounds = new Set();
 
-  /** The images that the page made for this episode, and those that its style sheets name, such as icons. */
+  /** Images that the page created for this episode, and those in its style sheets, such as icons. */
   async function loadImages() {
     const loading = [...document.images].filter(({ complete }) => !complete);
     const named = [...document.body.querySelectorAll('*')].flatMap((each) =>

@@ -5,7 +5,7 @@ import { MiniwobOptions } from './options';
 import { RawRewardOptions, scoreOf } from './raw-reward';
 import { NAME, tasksOf } from './tasks';
 
-/** It lies beside the sources; compiled code finds it from `dist/plugins/task-source-miniwob/src`. */
+/** It is stored beside the sources; compiled code finds it from `dist/plugins/task-source-miniwob/src`. */
 function scriptFile(): string {
   const path = 'page/miniwob.js';
   for (let folder = __dirname; ; folder = dirname(folder)) {
@@ -46,5 +46,5 @@ const rawReward: RewardComponent<RawRewardOptions> = {
   create: (options) => ({ score: (episode) => scoreOf(episode, options) }),
 };
 
-/** MiniWoB++ as it is: its pages, seeds and rewards. */
+/** Unmodified MiniWoB++: its pages, seeds and rewards. */
 export const components = [tasks, rawReward];

@@ -130,7 +130,7 @@ describe('the pages', () => {
     return { ...opened, task, step, click, close };
   }
 
-  /** Colours of the screenshot at some places. */
+  /** Colors of a screenshot at some points. */
   async function coloursOf(png: Uint8Array, ...places: [number, number][]): Promise<string[]> {
     const { data, info } = await sharp(png).removeAlpha().raw().toBuffer({ resolveWithObject: true });
     return places.map(([x, y]) =>
@@ -163,7 +163,7 @@ describe('the pages', () => {
       reason: `button ${wanted}`,
     });
     expect(judged(one.task, state)).toBe(true);
-    // Neither cover nor click mark are on the last frame.
+    // The last frame has neither the cover nor the click mark.
     expect(await coloursOf(screenshot.png, [80, 200], [14, 194])).toEqual(['255,255,255', '255,255,255']);
 
     const again = await open('click-button', { seed: 7 });
@@ -244,7 +244,7 @@ describe('the pages', () => {
     const outside = await open('click-button', { look: '332x214' });
     expect(await outside.click(497, 320)).toMatchObject({ outcome: 'ok' });
     expect(await outside.click(498, 320)).toMatchObject({ outcome: 'outside_viewport' });
-    // What is beside the area would tell the reward.
+    // The area beside the task displays the reward.
     expect(await coloursOf(outside.screenshot.png, [260, 10])).toEqual(['85,85,85']);
     await outside.close();
   });

@@ -7,7 +7,7 @@ export const QUERIES = ['readable', 'hidden'] as const;
 export const SUCCESSES = ['strict', 'positive'] as const;
 export const DATA_MODES = ['default', 'train', 'test'] as const;
 
-/** What of MiniWoB++ is played, and how it looks. */
+/** The pages to use, and their appearance. */
 export class MiniwobOptions {
   @Doc("the side of BrowserGym's split: 62 pages for training, 63 for testing; all without it")
   @IsOptional()

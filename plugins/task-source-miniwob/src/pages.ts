@@ -1,4 +1,7 @@
-/** Sets of MiniWoB++: its pages for training, those kept back for testing, later additions, aids, and variants without delays. */
+/**
+ * Sets of MiniWoB++ pages: training pages, held-out pages, later additions, debugging pages, and variants without
+ * delays.
+ */
 export const SUBSETS = ['original', 'hidden', 'additional', 'debug', 'nodelay'] as const;
 export type Subset = (typeof SUBSETS)[number];
 
@@ -7,13 +10,16 @@ export type Split = (typeof SPLITS)[number];
 
 /** A page of MiniWoB++. */
 export interface Page {
-  /** `click-test` of `miniwob/click-test.html`. */
+  /** For example `click-test` for `miniwob/click-test.html`. */
   name: string;
   subset: Subset;
   split: Split;
 }
 
-/** The 125 pages of BrowserGym's benchmark in its split: 62 for training, 63 for testing, what resembles one another on one side. */
+/**
+ * The 125 pages of BrowserGym's benchmark in its split: 62 for training, 63 for testing; similar pages are in the
+ * same split.
+ */
 const NAMES: Record<Split, Record<Subset, string>> = {
   train: {
     original:

@@ -8,7 +8,7 @@ export class RawRewardOptions {
   at_least = -1;
 }
 
-/** What the page gave; 0 where the episode ended without an end of its own. Throws where it was no page of MiniWoB++. */
+/** The page's reward; 0 if the page did not end the episode. Throws if it is not a MiniWoB++ page. */
 export function scoreOf(
   { task, stateAfter }: Pick<Episode, 'task' | 'stateAfter'>,
   { at_least }: RawRewardOptions,

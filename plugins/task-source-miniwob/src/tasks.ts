@@ -2,16 +2,16 @@ import { didYouMean, PluginError, type Task } from '@ui-rl/plugin-kit';
 import type { MiniwobOptions } from './options';
 import { PAGES, type Page } from './pages';
 
-/** Of the source, its page and its script. */
+/** Name of the source, its page and its script. */
 export const NAME = 'miniwob';
 
-/** What is beside and below the area of 160 × 210 pixels shows reward and timer to people. */
+/** Areas outside the 160 × 210 pixels of the task display reward and timer. */
 const LOOKS = {
   '160x210': { viewport: { width: 160, height: 210 } },
   '332x214': { viewport: { width: 332, height: 214 }, scale: 1.5 },
 };
 
-/** Throws a `PluginError` `option` where no page is left. */
+/** Throws a `PluginError` `option` if no page is left. */
 export function tasksOf(options: MiniwobOptions): Task[] {
   const { split, subsets, pages } = options;
   pages?.forEach(refuseUnknown);

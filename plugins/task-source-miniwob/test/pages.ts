@@ -1,7 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The documented interface of MiniWoB++'s pages (docs/content/javascript_api.md there), as far as a page needs it. */
+/**
+ * The documented interface of MiniWoB++'s pages (docs/content/javascript_api.md there), as far as these pages need
+ * it.
+ */
 const CORE = `
 var core = { EPISODE_MAX_TIME: 300, EP_TIMER: null };
 var WOB_REWARD_GLOBAL = 0, WOB_RAW_REWARD_GLOBAL = 0, WOB_REWARD_REASON = null, WOB_DONE_GLOBAL = false, WOB_TASK_READY = true;
@@ -70,23 +73,23 @@ const BUTTONS = `const draw = (labels, onclick) => {
 const ask = (text) => { document.getElementById('query').innerHTML = text; };`;
 
 const PAGES: Record<string, string> = {
-  // Three buttons of 40 pixels from y = 50 on; which one is meant, the seed says.
+  // Three buttons of 40 pixels from y = 50 on; the seed chooses the target.
   'click-button': page(`${BUTTONS}
     var genProblem = () => {
       const wanted = Math.floor(Math.random() * 3);
       ask('Click  <b>button ' + wanted + '</b>. ' + WOB_DATA_MODE);
       draw(['0', '1', '2'], (i) => core.endEpisode(i === wanted ? 1 : -1, true, 'button ' + i));
     };`),
-  // Partial credit: half of it for the first button.
+  // Partial credit: half for the first button.
   'click-checkboxes': page(`${BUTTONS}
     var genProblem = () => { ask('Click'); draw(['half', 'all', 'none'], (i) => core.endEpisode([0.5, 1, 0][i], false, null)); };`),
-  // It is ready later than it began, says what it wants in fields, and goes away by a link.
+  // Becomes ready with a delay, has its utterance in fields, and navigates away by a link.
   'click-link': page(
     `var genProblem = () => { WOB_TASK_READY = false; setTimeout(() => { document.getElementById('query').textContent = 'later'; WOB_TASK_READY = true; }, 50); };
     core.getUtterance = () => ({ utterance: 'Click ' + document.getElementById('query').textContent, fields: { target: 'x' } });`,
     `<a href="click-button.html" style="display: block; width: 160px; height: 100px">away</a>`,
   ),
-  // An animation of jQuery's kind, which is what an action's effect is waited for.
+  // A jQuery-style animation, which actions wait for.
   'click-test': page(`${BUTTONS}
     window.jQuery = { timers: [] };
     var genProblem = () => { ask('Click'); draw(['fade'], () => {
@@ -95,7 +98,7 @@ const PAGES: Record<string, string> = {
     }); };`),
 };
 
-/** Writes pages of our own that keep to the protocol where a checkout has MiniWoB++'s; returns the folder of the checkout. */
+/** Writes pages that follow the protocol, in the layout of a MiniWoB++ checkout; returns the checkout folder. */
 export function writeCheckout(folder: string): string {
   const files = {
     'core/core.js': CORE,

@@ -3,18 +3,18 @@ import { dirname } from 'node:path';
 
 export type Line = Readonly<Record<string, string | number>>;
 
-/** A file of lines that are numbered upwards, each once, whatever happened in between. */
+/** A file of lines with increasing numbers, each written exactly once, even after a crash. */
 export class LinesFile {
-  /** Newest number in the file. */
+  /** Highest number in the file. */
   private newest = -1;
 
-  /** @param number which entry of a line is its number */
+  /** @param number name of the field with a line's number */
   constructor(
     private readonly file: string,
     private readonly number: string,
   ) {}
 
-  /** Drops the lines behind that number. */
+  /** Drops lines with higher numbers. */
   async resume(last: number): Promise<void> {
     const lines = (await this.read()).filter((line) => this.numberOf(line) <= last);
     this.newest = lines.reduce((newest, line) => Math.max(newest, this.numberOf(line)), -1);
@@ -33,7 +33,7 @@ export class LinesFile {
     return line[this.number] as number;
   }
 
-  /** A line that was cut off by the end of the process is dropped. */
+  /** Drops a last line that is incomplete because the process ended. */
   private async read(): Promise<Line[]> {
     const text = await readFile(this.file, 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return '';

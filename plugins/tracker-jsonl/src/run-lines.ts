@@ -2,7 +2,10 @@ import { join } from 'node:path';
 import type { TrackedCheckpoint, TrackedStep, Tracker } from '@ui-rl/plugin-kit';
 import { LinesFile } from './lines-file';
 
-/** `metrics.jsonl`, one line per step, and `checkpoints.jsonl`, one per checkpoint that stays, as Tinker's recipes write them. */
+/**
+ * `metrics.jsonl` with one line per step, and `checkpoints.jsonl` with one line per kept checkpoint, in the format of
+ * Tinker's recipes.
+ */
 export class RunLines implements Tracker {
   private readonly metrics: LinesFile;
   private readonly checkpoints: LinesFile;

@@ -18,7 +18,7 @@ class MlflowOptions {
   mlflow_run_name?: string;
 }
 
-/** So long one request may take. */
+/** Time limit of one request. */
 const REQUEST_MS = 5_000;
 
 const mlflow: TrackerComponent<MlflowOptions> = {
@@ -47,7 +47,7 @@ const mlflow: TrackerComponent<MlflowOptions> = {
   },
 };
 
-/** Name and password may stand in the address, too, as MLflow's own client takes them. */
+/** The address may include name and password, as in MLflow's own client. */
 function addressOf(uri: string, environment: Readonly<Record<string, string | undefined>>): ServerAddress {
   const url = new URL(uri);
   const [username, password] = [url.username, url.password].map((text) =>

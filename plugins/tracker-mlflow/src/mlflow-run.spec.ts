@@ -35,7 +35,7 @@ function start(config: object = {}, environment: Record<string, string> = {}): T
   return tracker;
 }
 
-/** Ends the process of a tracker, as far as its server can tell: everything is sent, the run is not finished. */
+/** Simulates the end of a tracker's process for the server: everything is sent, but the run is not finished. */
 async function sent(tracker: Tracker): Promise<void> {
   await tracker.close();
   open = open.filter((each) => each !== tracker);
@@ -93,7 +93,7 @@ it('records nothing twice, whatever became of replies', async () => {
       batches += 1;
       return ([undefined, 'lose reply', 'half', 503, 'lose reply', 'half', 429] as const)[batches % 7];
     }
-    // The first of everything else is done, and nobody hears of it.
+    // The server executes the first of each other request, but its reply is lost.
     if (lost.has(path)) return undefined;
     lost.add(path);
     return 'lose reply';

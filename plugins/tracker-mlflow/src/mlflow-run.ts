@@ -19,33 +19,34 @@ export interface MlflowRunOptions {
   log: Log;
 }
 
-/** Points that wait for a server that is away; the oldest are dropped beyond. */
+/** Maximum points queued while the server is unreachable; the oldest are dropped. */
 const MAX_WAITING = 200_000;
-/** What servers answer to values that they will never store. */
+/** Status codes for values that a server will never accept. */
 const REFUSALS = [400, 413, 422];
-/** So long a run that ends tries to send what waits. */
+/** How long closing a run may take to send queued points. */
 const CLOSE_MS = 6_000;
 
 /**
- * A run at an MLflow server. What is recorded waits in line and is sent one batch after the other, so that a slow server holds up no
- * training. A server appends what it is sent, and a reply may be lost: then what it has is read before anything is sent again.
+ * A run on an MLflow server. Records are queued and sent batch by batch, so that a slow server does not delay
+ * training. A server appends whatever it receives, and a reply may be lost: after that, the run reads the stored
+ * points before it sends again.
  */
 export class MlflowRun implements Tracker {
   private id: string | undefined;
-  /** The step the run goes on from. */
+  /** The step from which the run resumes. */
   private from = Infinity;
-  /** By step and metric. */
+  /** Queued points by step and metric. */
   private readonly waiting = new Map<string, Point>();
-  /** Largest recorded step by metric; of evaluations, which come in any order, every one. */
+  /** Largest recorded step by metric; for evaluations, which arrive in any order, all steps. */
   private readonly latest = new Map<string, number>();
   private readonly evaluated = new Set<string>();
-  /** Metric by the name it is stored under. */
+  /** Metric by stored name. */
   private readonly metrics = new Map<string, string>();
-  /** Metrics that the server refused, or whose name another one has. */
+  /** Metrics that the server refused, or whose stored name is taken. */
   private readonly leftOut = new Set<string>();
-  /** Values per request, halved with each refusal until the refused value is alone. */
+  /** Values per request, halved after each refusal until the refused value is alone. */
   private maxBatch = Infinity;
-  /** Whether a request ended without saying what became of it. */
+  /** Whether the outcome of a request is unknown. */
   private isUnsure = false;
   private sending: Promise<void> | undefined;
   private readonly closing = new AbortController();
@@ -148,7 +149,7 @@ export class MlflowRun implements Tracker {
     } catch (error) {
       this.isUnsure = true;
       if (error instanceof ServerError && REFUSALS.includes(error.status!)) return this.refused(batch, error);
-      // What a server will never take is not to hold up the rest.
+      // Values that the server always refuses must not block the rest.
       if (!isTransient(error)) this.drop(batch);
       throw error;
     }
@@ -157,7 +158,7 @@ export class MlflowRun implements Tracker {
     for (const point of batch) this.remember(point);
   }
 
-  /** One value that a server refuses makes it refuse the whole batch: smaller ones find which. */
+  /** One invalid value makes the server refuse the whole batch: halve the batches to isolate it. */
   private refused(batch: readonly Point[], { message }: ServerError): void {
     if (batch.length > 1) {
       this.maxBatch = Math.ceil(batch.length / 2);
@@ -173,7 +174,7 @@ export class MlflowRun implements Tracker {
     for (const point of batch) this.waiting.delete(keyOf(point));
   }
 
-  /** Finds the run, which an earlier process or a request without reply has made, or makes it. */
+  /** Finds the run, which an earlier process or an unanswered request may have created, or creates it. */
   private async attach(): Promise<string> {
     const { runId, experiment, name } = this.options;
     const experimentId = await this.store.experiment(experiment);
@@ -190,14 +191,14 @@ export class MlflowRun implements Tracker {
     try {
       await this.store.logParams(id, this.options.params);
     } catch (error) {
-      // Parameters that were other ones once cannot be changed.
+      // Changed parameters cannot be overwritten.
       if (isTransient(error)) throw error;
       this.options.log('warn', String(error));
     }
     return id;
   }
 
-  /** Reads what the server has. */
+  /** Reads the stored points from the server. */
   private async refresh(id: string): Promise<void> {
     const { latest } = await this.store.read(id);
     for (const point of latest) {
@@ -208,8 +209,8 @@ export class MlflowRun implements Tracker {
   }
 
   /**
-   * A server keeps what it was sent: a copy without what lies beyond the step the run goes on from takes its place. It is not found by
-   * its tag until it is whole.
+   * A server cannot delete points: replaces the run by a copy without the steps after the resumed one. The copy gets
+   * its tag only when it is complete.
    */
   private async moveFrom({ id: old, latest }: StoredRun, experimentId: string): Promise<string> {
     const { runId, name } = this.options;

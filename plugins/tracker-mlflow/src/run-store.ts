@@ -1,12 +1,15 @@
 import { ServerError, type Server } from './server';
 
-/** Of one request (https://mlflow.org/docs/latest/rest-api.html#request-limits), with room for what is around the items. */
+/**
+ * Maximum size of one request (https://mlflow.org/docs/latest/rest-api.html#request-limits), with a margin for the
+ * envelope.
+ */
 const MAX_BYTES = 900_000;
 const MAX_METRICS = 1_000;
 const MAX_PARAMS = 100;
 const MAX_PARAM_CHARACTERS = 500;
 const HISTORY_PAGE = 10_000;
-/** The tag by which a run is found again. */
+/** The tag that identifies a run. */
 export const RUN_TAG = 'ui_rl.run_id';
 
 export interface Point {
@@ -19,7 +22,7 @@ export interface Point {
 
 export interface StoredRun {
   id: string;
-  /** Of each metric the point with the largest step. */
+  /** The point with the largest step of each metric. */
   latest: Point[];
 }
 
@@ -35,11 +38,11 @@ interface AnsweredPoint {
   step?: number | string;
 }
 
-/** What is kept of a run at a server. */
+/** The stored data of runs on a server. */
 export class RunStore {
   constructor(private readonly server: Server) {}
 
-  /** The id of an experiment, which is made where it does not exist. */
+  /** The id of an experiment; creates it if necessary. */
   async experiment(name: string): Promise<string> {
     const find = async (): Promise<string> => {
       const query = { experiment_name: name };
@@ -58,13 +61,13 @@ export class RunStore {
       return (await this.server.post<{ experiment_id: string }>('experiments/create', { name }))
         .experiment_id;
     } catch (error) {
-      // Another learner made it in between.
+      // Another learner created it meanwhile.
       if (error instanceof ServerError && error.status === 400) return find();
       throw error;
     }
   }
 
-  /** The run of that id of ours; undefined where there is none. */
+  /** The run with our run id; undefined if there is none. */
   async find(experimentId: string, runId: string): Promise<StoredRun | undefined> {
     const { runs = [] } = await this.server.post<{ runs?: RunAnswer[] }>('runs/search', {
       experiment_ids: [experimentId],
@@ -98,12 +101,12 @@ export class RunStore {
     await this.server.post('runs/set-tag', { run_id: id, key, value });
   }
 
-  /** It can be restored at the server. */
+  /** The server can restore it. */
   async delete(id: string): Promise<void> {
     await this.server.post('runs/delete', { run_id: id });
   }
 
-  /** Saying the same once more changes nothing. */
+  /** Idempotent. */
   async logParams(id: string, params: Readonly<Record<string, string>>): Promise<void> {
     const all = Object.entries(params).map(([key, value]) => ({
       key,
@@ -114,7 +117,7 @@ export class RunStore {
     }
   }
 
-  /** Appends points, also those that are there already. Of at most `batchOf(points)`. */
+  /** Appends points, including duplicates. Accepts at most `batchOf(points)`. */
   async logMetrics(id: string, metrics: readonly Point[]): Promise<void> {
     const written = metrics.map(({ value, ...rest }) => ({ ...rest, value: jsonNumber(value) }));
     await this.server.post('runs/log-batch', { run_id: id, metrics: written });
@@ -139,12 +142,12 @@ export class RunStore {
   }
 }
 
-/** JSON has no NaN and infinities; protobuf's JSON, which MLflow reads, has their names. */
+/** JSON has no NaN and infinities; protobuf's JSON mapping, which MLflow uses, writes them as strings. */
 function jsonNumber(value: number): number | string {
   return Number.isFinite(value) ? value : String(value);
 }
 
-/** As many of the first points as one request takes. */
+/** As many leading points as fit into one request. */
 export function batchOf(points: readonly Point[]): Point[] {
   let bytes = 0;
   const fits = points.slice(0, MAX_METRICS).findIndex((point) => {
@@ -158,7 +161,7 @@ function storedRun({ info, data }: RunAnswer): StoredRun {
   return { id: info.run_id, latest: (data?.metrics ?? []).map(pointOf) };
 }
 
-/** Servers write 64-bit numbers as texts or as numbers, and leave zeros out. */
+/** Servers write 64-bit numbers as strings or numbers, and omit zeros. */
 function pointOf({ key, value, timestamp, step }: AnsweredPoint): Point {
   return { key, value: Number(value), timestamp: Number(timestamp), step: Number(step ?? 0) };
 }

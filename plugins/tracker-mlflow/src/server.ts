@@ -1,12 +1,12 @@
 import { boundedFetch, fetchFailure } from '@ui-rl/plugin-kit';
 
-/** A server answered with an error, or gave no answer at all. */
+/** An error response of the server, or no response. */
 export class ServerError extends Error {
   override readonly name = 'ServerError';
 
   constructor(
     message: string,
-    /** HTTP status; undefined where no answer came, so that nobody knows what the server has done. */
+    /** HTTP status; undefined without a response, when it is unknown whether the request was executed. */
     readonly status?: number,
     options?: ErrorOptions,
   ) {
@@ -28,12 +28,12 @@ export interface ServerAddress {
 }
 
 const API = 'api/2.0/mlflow';
-/** A page of a metric's history has some 4 MB. */
+/** A page of a metric's history has about 4 MB. */
 const MAX_ANSWER_BYTES = 64 * 2 ** 20;
-/** The learner's environment names the server. */
+/** The learner's environment configures the address. */
 const ask = boundedFetch({ maxBytes: MAX_ANSWER_BYTES, isTrusted: true });
 
-/** MLflow's REST API (https://mlflow.org/docs/latest/rest-api.html). One request each, nothing is tried again. */
+/** MLflow's REST API (https://mlflow.org/docs/latest/rest-api.html). Sends each request once, without retries. */
 export class Server {
   private readonly headers: Record<string, string>;
   private readonly base: string;

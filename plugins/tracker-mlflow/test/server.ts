@@ -7,7 +7,10 @@ import {
 import type { AddressInfo } from 'node:net';
 import { posix } from 'node:path';
 
-/** https://mlflow.org/docs/latest/rest-api.html: a request has less than 1 MB, and so many items at most. */
+/**
+ * Limits of one request from https://mlflow.org/docs/latest/rest-api.html: size below 1 MB, and maximum numbers of
+ * items.
+ */
 const LIMITS = { bytes: 1_000_000, metrics: 1_000, params: 100, tags: 100, items: 1_000 };
 const KEY = /^[\p{L}\p{N}_\-. /:]{1,250}$/u;
 
@@ -25,11 +28,11 @@ export interface FakeRun {
   isDeleted: boolean;
   tags: Map<string, string>;
   params: Map<string, string>;
-  /** Appended, as a server with a file store does it. */
+  /** Appended, as by a server with a file store. */
   metrics: Metric[];
 }
 
-/** What becomes of a request, instead of what it asks for: an error, or an effect without a reply. */
+/** A fault for a request: an error, or its effect without a reply. */
 export type Fault = (
   path: string,
   body: Record<string, unknown>,
@@ -45,14 +48,14 @@ class ApiError extends Error {
   }
 }
 
-/** An MLflow server as its REST API is documented, which keeps what it is told in memory and fails when it is asked to. */
+/** A fake MLflow server according to the REST API's documentation, with data in memory and configurable faults. */
 export class FakeMlflow {
   readonly experiments = new Map<string, string>();
   readonly runs: FakeRun[] = [];
   readonly requests: string[] = [];
   authorization: string | undefined;
   fault: Fault = () => undefined;
-  /** Servers on Windows accept no colon. */
+  /** Servers on Windows reject colons. */
   onWindows = false;
   private readonly http: HttpServer;
 
@@ -168,7 +171,7 @@ export class FakeMlflow {
   private search(filter: string): object {
     const [, key, value] = /^tags\.`([^`]+)` = '([^']*)'$/.exec(filter)!;
     const found = this.active.toReversed().find(({ tags }) => tags.get(key) === value);
-    // A list without entries is left out.
+    // An empty list is omitted.
     return found === undefined ? {} : { runs: [view(found)] };
   }
 
@@ -193,7 +196,7 @@ export class FakeMlflow {
     return {};
   }
 
-  /** As `_validate_metric_name` of MLflow 3. */
+  /** Like `_validate_metric_name` of MLflow 3. */
   private accepts(key: string): boolean {
     if (this.onWindows && key.includes(':')) return false;
     return KEY.test(key) && posix.normalize(key) === key && !/^(\/|\.)|\/$/.test(key);
@@ -236,7 +239,7 @@ function view({ id, name, status, tags, params, metrics }: FakeRun): object {
   };
 }
 
-/** Protobuf as JSON: a step of 0 is left out, 64 bits are a text in some versions. */
+/** Protobuf as JSON: a step of 0 is omitted, 64-bit numbers are strings in some versions. */
 function written({ key, value, timestamp, step }: Metric): object {
   const shown = Number.isFinite(value) ? value : String(value);
   return { key, value: shown, timestamp: String(timestamp), ...(step === 0 ? {} : { step: String(step) }) };

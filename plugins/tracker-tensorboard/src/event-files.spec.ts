@@ -46,7 +46,8 @@ async function resumedAt(step: number): Promise<EventFiles> {
 const TRAINED = ['optim/loss', 'progress/batch'];
 const EVALUATED = ['test/eval_goals/env/all/success'];
 
-// The same bytes as TensorBoard 2.21.0 reads with EventFileLoader: wall time 1795305600, step 3, loss 0.25. Whole runs: test/golden/check_tensorboard.py.
+// The bytes that TensorBoard 2.21.0 reads with EventFileLoader: wall time 1795305600, step 3, loss 0.25.
+// test/golden/check_tensorboard.py checks complete runs.
 it('writes records as TensorFlow does', () => {
   expect(crc32c(Buffer.from('123456789'))).toBe(0xe3069283);
   expect(writeRecord(versionEvent(at)).toString('hex')).toMatchInlineSnapshot(

@@ -7,16 +7,16 @@ import { readRecords, writeRecord, type ReadRecord } from './records';
 
 const EVENT_FILE = /^events\.out\.tfevents\./;
 
-/** A folder with one event file. Each metric of a step stands in it once, whatever happened in between. */
+/** A folder with one event file. It contains each metric of a step exactly once, even after a crash. */
 export class EventFiles implements Tracker {
   private file: string | undefined;
   private newest = 0;
-  /** Evaluated metrics that are recorded, by step and name. */
+  /** Recorded evaluation metrics, by step and name. */
   private readonly evaluated = new Set<string>();
 
   constructor(private readonly dir: string) {}
 
-  /** Cuts off what follows `step`, in place, so that a TensorBoard that is reading the file goes on with it. */
+  /** Truncates the file in place after `step`, so that a TensorBoard that is reading it continues. */
   async resume(step: number): Promise<void> {
     await mkdir(this.dir, { recursive: true });
     const name = (await readdir(this.dir)).find((entry) => EVENT_FILE.test(entry));

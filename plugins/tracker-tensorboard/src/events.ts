@@ -1,6 +1,9 @@
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
-/** Field numbers of `tensorflow.Event` and what it holds (`tensorflow/core/util/event.proto`, `framework/summary.proto`). */
+/**
+ * Field numbers of `tensorflow.Event` and its messages (`tensorflow/core/util/event.proto`,
+ * `framework/summary.proto`).
+ */
 const EVENT = {
   wallTime: 1,
   step: 2,
@@ -30,7 +33,7 @@ export function versionEvent(at: string): Uint8Array {
   });
 }
 
-/** Says that a process goes on at a step: a reader that has seen this step or later ones forgets them. */
+/** Marks that a process resumes at a step: readers discard this and later steps. */
 export function restartEvent(at: string, step: number): Uint8Array {
   return event(at, step, (writer) => {
     writer.tag(EVENT.sessionLog, WireType.LengthDelimited).fork();
@@ -38,7 +41,7 @@ export function restartEvent(at: string, step: number): Uint8Array {
   });
 }
 
-/** Values are stored with 32 bits. */
+/** Values are stored as 32-bit floats. */
 export function scalarEvent({ step, at, metrics }: Scalars): Uint8Array {
   return event(at, step, (writer) => {
     writer.tag(EVENT.summary, WireType.LengthDelimited).fork();
@@ -59,7 +62,7 @@ function event(at: string, step: number, write: (writer: BinaryWriter) => void):
   return writer.finish();
 }
 
-/** What resuming needs of an event. */
+/** The fields of an event that resuming needs. */
 export interface EventHead {
   step: number;
   /** Names of its scalars. */
@@ -89,7 +92,7 @@ function tagsOf(summary: Uint8Array): string[] {
   return tags;
 }
 
-/** @param read whether it has read the field; else it is skipped */
+/** @param read returns whether it has read the field; otherwise it is skipped */
 function eachField(reader: BinaryReader, read: (field: number, reader: BinaryReader) => boolean): void {
   while (reader.pos < reader.len) {
     const [field, wireType] = reader.tag();

@@ -1,6 +1,6 @@
 /**
- * Records of TensorFlow (`tensorflow/core/lib/io/record_writer.h`): uint64 length, masked CRC-32C of the length, data, masked CRC-32C
- * of the data; little-endian.
+ * TensorFlow records (`tensorflow/core/lib/io/record_writer.h`): uint64 length, masked CRC-32C of the length, data,
+ * masked CRC-32C of the data; little-endian.
  */
 const HEADER_BYTES = 12;
 const FOOTER_BYTES = 4;
@@ -16,12 +16,12 @@ export function writeRecord(data: Uint8Array): Buffer {
 
 export interface ReadRecord {
   data: Buffer;
-  /** Its place in the file. */
+  /** Its offset in the file. */
   begin: number;
   end: number;
 }
 
-/** The whole records of a file; what follows the last one was cut off by the end of a process. */
+/** The complete records of a file; an incomplete last one is ignored. */
 export function readRecords(file: Buffer): ReadRecord[] {
   const records: ReadRecord[] = [];
   for (let begin = 0; begin + HEADER_BYTES <= file.length;) {
@@ -39,7 +39,7 @@ export function readRecords(file: Buffer): ReadRecord[] {
 
 const MASK_DELTA = 0xa282ead8;
 
-/** As `crc32c::Mask` of LevelDB: checksums of data that hold checksums lose their strength. */
+/** Like `crc32c::Mask` of LevelDB: checksums of data that contains checksums are weak. */
 function maskedCrc(data: Uint8Array): number {
   const crc = crc32c(data);
   return (((crc >>> 15) | (crc << 17)) + MASK_DELTA) >>> 0;
@@ -51,7 +51,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return remainder;
 });
 
-/** Castagnoli's polynomial (RFC 3720, appendix B.4); zlib has another one. */
+/** Castagnoli's polynomial (RFC 3720, appendix B.4); zlib uses a different one. */
 export function crc32c(data: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of data) crc = TABLE[(crc ^ byte) & 0xff] ^ (crc >>> 8);

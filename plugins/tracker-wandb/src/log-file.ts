@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
 
 /**
- * The file that `wandb sync` reads: a log of LevelDB (blocks of 32 KiB; a record that does not fit into its block goes on in the next
- * ones) behind seven bytes of its own, with zlib's CRC-32 of kind and data.
+ * The file format of `wandb sync`: a LevelDB log (blocks of 32 KiB; a record that does not fit into its block
+ * continues in the next ones) after a header of seven bytes, with zlib's CRC-32 of type and data.
  */
 const FILE_HEADER = Buffer.from([...Buffer.from(':W&B'), 0xe1, 0xbe, 0]);
 const BLOCK_BYTES = 32_768;
@@ -12,7 +12,7 @@ const FIRST = 2;
 const MIDDLE = 3;
 const LAST = 4;
 
-/** Bytes that append records to a log that is `size` bytes long. */
+/** Bytes that append records to a log of `size` bytes. */
 export function appended(size: number, records: readonly Uint8Array[]): Buffer {
   const parts: Uint8Array[] = size === 0 ? [FILE_HEADER] : [];
   let at = Math.max(size, FILE_HEADER.length);
@@ -54,7 +54,7 @@ function checksum(kind: number, chunk: Uint8Array): number {
 
 export interface ReadLog {
   records: Buffer[];
-  /** Where the last whole one ends. What follows was cut off by the end of a process. */
+  /** End of the last complete record; an incomplete one may follow. */
   end: number;
 }
 

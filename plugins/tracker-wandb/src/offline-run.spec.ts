@@ -48,7 +48,8 @@ async function rows(): Promise<Record<string, number>[]> {
 
 const EVALUATED = { 'test/eval_goals/env/all/success': 0.5 };
 
-// "wandb sync" of wandb 0.31.0 uploads the same bytes; its DataStore (0.17.9) reads them. Whole runs: test/golden/check_wandb.py.
+// "wandb sync" of wandb 0.31.0 uploads the same bytes; its DataStore (0.17.9) reads them. test/golden/check_wandb.py
+// checks complete runs.
 it('writes the file that wandb sync reads', () => {
   const startedAt = at;
   const description = {

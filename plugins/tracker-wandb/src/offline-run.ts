@@ -19,35 +19,35 @@ import {
 export interface OfflineRunOptions {
   runId: string;
   project: string;
-  /** As the run is shown. */
+  /** Display name of the run. */
   name: string;
   config: Readonly<Record<string, unknown>>;
 }
 
-/** A run as W&B's own client keeps it where there is no network: `offline-run-<when>-<id>/run-<id>.wandb`. */
+/** A run in the format of W&B's offline mode: `offline-run-<when>-<id>/run-<id>.wandb`. */
 export class OfflineRun implements Tracker {
   private readonly description: Omit<RunDescription, 'startedAt'>;
   private file: string | undefined;
   private startedAt: string;
   private size = 0;
-  /** Records and rows in the file. */
+  /** Numbers of records and rows in the file. */
   private records = 0;
   private rows = 0;
   private newest = 0;
-  /** Steps and names of evaluated metrics that are recorded. */
+  /** Steps and names of recorded evaluation metrics. */
   private readonly evaluated = new Set<string>();
 
   constructor(
     private readonly dir: string,
     { runId, project, name, config }: OfflineRunOptions,
   ) {
-    // W&B allows fewer characters than a run id has; the same run has the same id wherever it goes on.
+    // W&B ids are shorter than run ids; the hash gives a resumed run the same id on any machine.
     const id = createHash('sha256').update(runId).digest('hex').slice(0, 16);
     const host = hostname();
     this.description = { id, project, name, tags: [`run:${runId}`.slice(0, 64)], host, config };
   }
 
-  /** Writes the file anew, with the rows up to `step`. */
+  /** Rewrites the file with the rows up to `step`. */
   async resume(step: number): Promise<void> {
     const found = await this.find();
     if (found === undefined) return;
@@ -76,7 +76,7 @@ export class OfflineRun implements Tracker {
     await this.write({ at, metrics: { ...Object.fromEntries(fresh), [STEP_METRIC]: step } });
   }
 
-  /** Says that the run has ended; what comes later is written in its place. */
+  /** Marks the run as finished; later records overwrite that mark. */
   async close(): Promise<void> {
     if (this.file !== undefined)
       await appendFile(this.file, appended(this.size, [exitRecord(this.records + 1)]));
@@ -85,7 +85,7 @@ export class OfflineRun implements Tracker {
   private async write(row: Row): Promise<void> {
     if (this.file === undefined) await this.create(row.at);
     const bytes = appended(this.size, this.next(row));
-    // Half of what failed to be written before is not to stand between.
+    // Remove a partial record of a failed write.
     await truncate(this.file!, this.size);
     await appendFile(this.file!, bytes);
     this.size += bytes.length;

@@ -14,7 +14,7 @@ const VERSION = { producer: 1, minConsumer: 2 } as const;
 
 /** The oldest client that reads these records. */
 const MIN_CLIENT = '0.13.0';
-/** The metric along which charts are drawn: rows are in order of time, and evaluations come behind later steps. */
+/** The x-axis of charts: rows are in order of time, and evaluations arrive after later steps. */
 export const STEP_METRIC = 'progress/batch';
 
 export interface RunDescription {
@@ -29,7 +29,7 @@ export interface RunDescription {
 }
 
 export interface Row {
-  /** Metric name → value; `progress/batch` says which step it is of. */
+  /** Metric name → value; `progress/batch` is the step. */
   metrics: Readonly<Record<string, number>>;
   /** ISO 8601. */
   at: string;
@@ -72,7 +72,7 @@ export function stepMetricRecord(num: number): Uint8Array {
   });
 }
 
-/** A row of the history and what the run's page shows as its newest values. */
+/** A row of the history, and the summary of newest values on the run's page. */
 export function rowRecords(num: number, row: number, { metrics, at }: Row, startedAt: string): Uint8Array[] {
   const seconds = Date.parse(at) / 1000;
   const values = {
@@ -110,7 +110,7 @@ function items(writer: BinaryWriter, field: number, values: Readonly<Record<stri
   }
 }
 
-/** wandb writes and reads NaN and infinities as Python's `json` does, by their bare names. */
+/** wandb writes and reads NaN and infinities as bare names, like Python's `json`. */
 function jsonOf(value: unknown): string {
   const isNamed = typeof value === 'number' && !Number.isFinite(value);
   return isNamed ? String(value) : (JSON.stringify(value) ?? 'null');
@@ -132,7 +132,7 @@ function timestamp(writer: BinaryWriter, iso: string): void {
   writer.tag(2, WireType.Varint).int32((ms % 1000) * 1_000_000);
 }
 
-/** The rows among the records of a file, with their metrics and times. */
+/** The rows among the records of a file, with metrics and times. */
 export function readRows(records: readonly Uint8Array[]): Row[] {
   return records.flatMap((each) => {
     let row: Row | undefined;
@@ -161,7 +161,7 @@ function rowOf(history: Uint8Array): Row {
   return { metrics, at: new Date(Math.round(seconds * 1000)).toISOString() };
 }
 
-/** @param read whether it has read the field; else it is skipped */
+/** @param read returns whether it has read the field; otherwise it is skipped */
 function eachField(bytes: Uint8Array, read: (field: number, reader: BinaryReader) => boolean): void {
   const reader = new BinaryReader(bytes);
   while (reader.pos < reader.len) {

@@ -9,14 +9,14 @@ interface WatchedTab {
   apart<T>(expression: string): Promise<T>;
 }
 
-/** Episodes on one document: what cannot be seen of a page piles up no further. */
+/** Maximum episodes per document, which bounds accumulated state that cannot be observed. */
 const MOST_EPISODES = 100;
-/** What the process of a page may hold more than when its first episode began. */
+/** Maximum heap growth of the page's process since its first episode. */
 const MOST_GROWTH_BYTES = 32 * 2 ** 20;
 
 /**
- * Forgets what the browser keeps for a page: storage, the name of its window, focus, selection, scroll positions, where animations are. The document is
- * the same, the functions are the browser's own.
+ * Clears browser state of a page: storage, window name, focus, selection, scroll positions, animation times. Runs in
+ * an isolated world, safe from page scripts.
  */
 const FORGET = `(() => {
   localStorage.clear();
@@ -37,19 +37,19 @@ const BEGIN = `window.${WATCH}?.begin()`;
 const LEFTOVERS = `window.${WATCH}?.leftovers() ?? ['document without its watch']`;
 const REWIND = `for (const each of document.getAnimations()) if (each instanceof CSSAnimation) each.currentTime = 0`;
 
-/** Watches the document of a tab over its episodes, so that it can be told whether one can begin in it as in a new one. */
+/** Watches the document of a tab over its episodes, to decide whether it is equivalent to a freshly loaded one. */
 export class DocumentWatch {
   private episodes = 0;
   private heapBytes = 0;
 
   constructor(private readonly tab: WatchedTab) {}
 
-  /** Another document is shown. */
+  /** Called when another document is loaded. */
   renew(): void {
     this.episodes = 0;
   }
 
-  /** Before the page resets itself. */
+  /** Called before the page resets itself. */
   async begin(): Promise<void> {
     const { tab } = this;
     if (this.episodes++ > 0)
@@ -57,7 +57,7 @@ export class DocumentWatch {
     await tab.evaluate(BEGIN);
   }
 
-  /** After the reset: what earlier episodes have left, in words; what can move begins anew. */
+  /** Called after the reset: traces of earlier episodes, as text. Restarts animations. */
   async leftovers(): Promise<string[]> {
     const { tab } = this;
     const [left, { usedSize, embedderHeapUsedSize, backingStorageSize }] = await Promise.all([

@@ -1,11 +1,12 @@
-/** Name of the function by which the environment asks what an episode has left running. */
+/** Name of the global through which the environment queries leftovers. */
 export const WATCH = '__uirlWatch';
 
 /**
- * Runs in a document before its own scripts and notes what outlives an episode, with the episode that it came from: 0 while the page loads, n
- * from the nth reset on. What a timer begins belongs to the episode of the timer. It changes nothing that a page does. `window.__uirlWatch`:
+ * Runs in a document before its own scripts and records what outlives an episode, with the episode that created it: 0
+ * while the page loads, n from the nth reset on. Work started by a timer belongs to the timer's episode. It does not
+ * change the page's behavior. `window.__uirlWatch`:
  * - `begin()` before a reset: removes global variables that appeared since the first one,
- * - `leftovers()` after it: what earlier episodes have left, in words.
+ * - `leftovers()` after it: traces of earlier episodes, as text.
  */
 export const WATCH_SCRIPT = `(() => {
   /** Are asked for at each reset, so that a page cannot replace them. */

@@ -23,21 +23,24 @@ const ROWS = 6;
 const FOOTER = 40;
 const YEARS = 12;
 
-/** Years that controls can have. */
+/** Maximum year of date controls. */
 const MAX_YEAR = 9999;
 
 type View = 'days' | 'months' | 'years';
 
-/** The calendar of a picker: days of a month, months of a year, years. Up goes back in time, as in Chromium. */
+/**
+ * The calendar of a picker: days of a month, months of a year, or years. Scrolling up goes back in time, as in
+ * Chromium.
+ */
 export class Calendar {
   readonly width: number;
   readonly height = HEADER + (ROWS + 1) * CELL + FOOTER;
-  /** First day of the month that is shown. */
+  /** First day of the displayed month. */
   private shown: Day;
   private view: View;
   private readonly today: Day;
 
-  /** @param choose is told the day that was clicked: the first of a month, the Monday of a week */
+  /** @param choose receives the clicked day: the first of a month, or the Monday of a week */
   constructor(
     private readonly control: DateControl,
     public chosen: Day | null,
@@ -61,7 +64,7 @@ export class Calendar {
     return true;
   }
 
-  /** Goes by a step of days, weeks or months to what is chosen next. Whether there is something. */
+  /** Moves the selection by days, weeks or months. Returns whether there is a selectable date. */
   key(name: string): boolean {
     const steps = { left: -1, right: 1, up: -this.columns, down: this.columns }[name];
     const start = this.chosen ?? this.today;
@@ -70,7 +73,7 @@ export class Calendar {
     return name === 'page_down' && this.goTo(plusMonths(start, 1));
   }
 
-  /** Where week numbers stand. */
+  /** Left edge of the days, beside the week numbers. */
   private get left(): number {
     return this.control.kind === 'week' ? WEEK_COLUMN : 0;
   }
@@ -208,7 +211,7 @@ export class Calendar {
     }
   }
 
-  /** Months of a year, or years. */
+  /** Draws the months of a year, or years. */
   private drawGrid(sketch: Sketch): void {
     const width = (this.width - 2 * MARGIN) / 3;
     const height = ((ROWS + 1) * CELL) / 4;
@@ -284,7 +287,7 @@ export class Calendar {
   }
 }
 
-/** As a control of a kind has a day as its value. */
+/** Formats a day as the value of a date control. */
 export function valueOfDay(kind: DateControl['kind'], day: Day): string {
   if (kind === 'month') return isoMonth(day);
   return kind === 'week' ? isoWeek(day) : isoDay(day);

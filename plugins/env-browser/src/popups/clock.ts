@@ -8,29 +8,31 @@ const COLUMN = 56;
 const ROW = 36;
 const ROWS = 7;
 const MARGIN = 4;
-/** CSS pixels of the wheel per row. */
+/** Rows to scroll per CSS pixel of wheel movement. */
 const ROWS_PER_PIXEL = 1 / ROW;
 
 interface Column {
   name: string;
-  /** Of the part of the time, in the order that is shown. */
+  /** Values of this part of the time, in display order. */
   values: number[];
   label: (value: number) => string;
   read: (time: Time) => number;
   write: (time: Time, value: number) => Time;
 }
 
-/** The columns of a picker of times: hours, minutes, seconds where the control has them, AM and PM. Long ones begin anew after their end. */
+/**
+ * The columns of a time picker: hours, minutes, seconds if the control has them, AM and PM. Long columns wrap around.
+ */
 export class Clock {
   readonly width: number;
   readonly height = ROWS * ROW + 2 * MARGIN;
   private readonly columns: Column[];
-  /** Of each column, the place of the value that stands on top. */
+  /** Index of the topmost value of each column. */
   private readonly tops: number[];
   /** Column that keys change. */
   private focused = 0;
 
-  /** @param choose is told the time that was clicked together */
+  /** @param choose receives the selected time */
   constructor(
     private readonly control: DateControl,
     public chosen: Time | null,
@@ -44,7 +46,7 @@ export class Clock {
     );
   }
 
-  /** What is chosen, or the present time of the page, from which the first click starts. */
+  /** The selected time, or the page's current time, from which the first click starts. */
   get shown(): Time {
     return this.chosen ?? { ...readTime(this.control.now)!, second: 0 };
   }
@@ -96,7 +98,7 @@ export class Clock {
     sketch.cell(box, label, style, () => this.set(time));
   }
 
-  /** An hour is, where any of its minutes is allowed. */
+  /** An hour is selectable if any of its minutes is allowed. */
   private isReachable({ name }: Column, time: Time): boolean {
     const minutes = name === 'hours' ? [0, time.minute, 59] : [time.minute];
     return minutes.some((minute) => isAllowed(this.control, isoTime({ ...time, minute })));
@@ -142,7 +144,7 @@ function range(end: number, step: number): number[] {
   return Array.from({ length: Math.ceil(end / step) }, (_, index) => index * step);
 }
 
-/** Place of the largest value that is not above another one. */
+/** Index of the largest value that is at most `sought`. */
 function nearest(values: readonly number[], sought: number): number {
   return Math.max(
     0,

@@ -12,8 +12,8 @@ const NAMES = ['R', 'G', 'B'];
 const RAINBOW = ['#ff0000', '#ffff00', '#00ff00', '#00ffff', '#0000ff', '#ff00ff', '#ff0000'];
 
 /**
- * The picker of an input of colors: a square of saturation and value, a bar of hues, and fields of red, green and blue that take digits. It stays open until
- * a press elsewhere or Enter.
+ * The color picker: a saturation and value square, a hue bar, and red, green and blue fields that accept digits. It
+ * stays open until a press elsewhere or Enter.
  */
 export class ColorPicker implements Popup {
   readonly name = 'color picker';
@@ -35,7 +35,7 @@ export class ColorPicker implements Popup {
   }
 
   move(): void {
-    // Nothing of it follows the pointer.
+    // Nothing reacts to pointer movement.
   }
 
   drag(from: Point, to: Point): Effect | null {
@@ -95,7 +95,7 @@ export class ColorPicker implements Popup {
     this.typed = '';
   }
 
-  /** What is typed replaces a field's number from its first digit on. */
+  /** Typing replaces a field's number, beginning with its first digit. */
   private write(text: string): Effect {
     this.typed = text.slice(-3);
     const rgb = this.rgb;
@@ -158,7 +158,7 @@ export class ColorPicker implements Popup {
   }
 }
 
-/** Of a length, from 0 at its first pixel to 1 at its last. */
+/** Position within a length, from 0 at its first pixel to 1 at its last. */
 function part(at: number, start: number, length: number): number {
   return Math.max(0, Math.min(1, (Math.floor(at) - start) / (length - 1)));
 }

@@ -8,7 +8,7 @@ export interface Hsv {
 /** Red, green and blue from 0 to 255. */
 export type Rgb = [number, number, number];
 
-/** Of `#rrggbb`; black where that is something else. */
+/** Parses `#rrggbb`; black for anything else. */
 export function readHex(text: string): Rgb {
   const found = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(text);
   return found === null
@@ -28,7 +28,7 @@ export function rgbOf({ hue, saturation, value }: Hsv): Rgb {
   return [part(5), part(3), part(1)];
 }
 
-/** @param hue of what has none of its own, such as gray */
+/** @param hue hue to use for colors without one, such as gray */
 export function hsvOf([red, green, blue]: Rgb, hue = 0): Hsv {
   const most = Math.max(red, green, blue);
   const range = most - Math.min(red, green, blue);

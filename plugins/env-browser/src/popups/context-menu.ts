@@ -9,8 +9,8 @@ const WAS_LEFT = `(() => {
 })()`;
 
 /**
- * Whether a press asks for the browser's own menu, which nobody sees here: the page's document has heard of it, and has not shown a menu of
- * its own instead.
+ * Whether a press opens the browser's own context menu, which is not visible in screenshots: the document received
+ * the event and did not show its own menu instead.
  */
 export async function asksForMenu(
   { page, cdp }: Pick<BrowserTab, 'page' | 'cdp'>,
@@ -18,7 +18,7 @@ export async function asksForMenu(
 ): Promise<boolean> {
   const walk = new FrameWalk(page, cdp);
   const ask = async <T>(expression: string) => walk.evaluate<T>(await walk.top(), expression);
-  // A page that is being left has no menu.
+  // A page that navigates has no menu.
   await ask<void>(LISTEN).catch(() => undefined);
   await press();
   return ask<boolean>(WAS_LEFT).catch(() => false);

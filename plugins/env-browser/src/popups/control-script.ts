@@ -1,23 +1,23 @@
 /**
- * Run in the same isolated world of a document again and again, where scripts of its page change nothing. `uirlOpened` is a control with an
- * open popup, or in documents around it the frame that leads on.
+ * Runs repeatedly in the same isolated world of a document, safe from page scripts. `uirlOpened` is a control with an
+ * open popup, or, in enclosing documents, the frame that contains it.
  */
 
-/** Whether something is a control whose popup the browser draws itself. */
+/** Whether an element is a control whose popup the browser draws itself. */
 const IS_NATIVE = `(element) => element.localName === 'input' || element.localName === 'select' &&
   getComputedStyle(element, '::picker(select)').appearance !== 'base-select'`;
 
-/** What may have a shadow root, which scripts do not get where it is closed. */
+/** Elements that may have a shadow root; scripts cannot access closed ones. */
 const MAY_HOST = `(element) => element.localName.includes('-') ||
   /^(article|aside|blockquote|div|footer|h[1-6]|header|main|nav|p|section|span)$/.test(element.localName)`;
 
-/** What may have suggestions, which its list holds. */
+/** Whether an element has a datalist with suggestions. */
 const SUGGESTS = `(element) => element.localName === 'input' && !!element.list && !element.readOnly &&
   /^(text|search|url|tel|email|number)$/.test(element.type)`;
 
 /**
- * From a root on, the control with an open popup, or else what has the focus where it may have one: a field with suggestions, a frame, or the host of a
- * closed shadow root.
+ * Starting at a root, the control with an open popup; otherwise the focused element that may contain one: a field
+ * with suggestions, a frame, or the host of a closed shadow root.
  */
 const FIND = `(root) => {
   for (;;) {
@@ -31,7 +31,7 @@ const FIND = `(root) => {
   }
 }`;
 
-/** Of an option or group: how its row is drawn. */
+/** How the row of an option or group is drawn. */
 const ROW = `(element, kind, label, index, isDisabled, isIndented, base) => {
   const style = getComputedStyle(element);
   if (style.display === 'none') return [];
@@ -71,7 +71,7 @@ const LIST = `(select) => {
   return { kind: 'list', rows, selected: select.selectedIndex, background: own === 'rgba(0, 0, 0, 0)' ? 'rgb(239, 239, 239)' : own };
 }`;
 
-/** As Chromium does, what holds the text of the field, in its value or its label. */
+/** Suggestions whose value or label contains the text of the field, as in Chromium. */
 const SUGGESTIONS = `(input) => {
   const typed = input.value.toLowerCase();
   const font = '13px sans-serif';
@@ -99,7 +99,7 @@ const INPUT = `(input) => {
   return { kind: type, value, min, max, step, isRequired: input.required, now: local };
 }`;
 
-/** Where the view of the document that a frame shows lies in the view around it. */
+/** Position of a frame's viewport within the enclosing viewport. */
 const FRAME = `(frame) => {
   const box = frame.getBoundingClientRect(), style = getComputedStyle(frame);
   const scaleX = frame.offsetWidth > 0 ? box.width / frame.offsetWidth : 1;
@@ -122,19 +122,19 @@ const TELL = `(element) => {
   return told === null ? null : { control: { ...told, box: { x, y, width, height }, isRtl } };
 }`;
 
-/** Finds what is open now. */
+/** Finds the open control. */
 export const FIND_OPENED = `(${TELL})(globalThis.uirlFound = (${FIND})(document))`;
 
-/** A function of a shadow root: the same within it. */
+/** The same for a shadow root, as a function of it. */
 export const FIND_WITHIN = `(root) => (${TELL})(globalThis.uirlFound = (${FIND})(root))`;
 
-/** Makes what was found the one that is asked about, until another one is kept. */
+/** Stores the found element for later queries. */
 export const KEEP_FOUND = `void (globalThis.uirlOpened = globalThis.uirlFound)`;
 
-/** What was kept, as it is now. */
+/** The current state of the stored element. */
 export const TELL_OPENED = `(${TELL})(globalThis.uirlOpened ?? null)`;
 
-/** A function of a choice: sets it in the control that was kept, with the events of the browser's own popups. */
+/** A function of a choice: applies it to the stored control, with the events of the browser's own popups. */
 export const CHOOSE = `(choice) => {
   const control = globalThis.uirlOpened ?? null;
   if (control === null || !control.isConnected) return;

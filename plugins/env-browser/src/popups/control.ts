@@ -4,20 +4,20 @@ import type { Box } from './popup';
 export interface Row {
   kind: 'option' | 'group' | 'separator';
   label: string;
-  /** Of an option among the options of its list; -1 of other rows. */
+  /** Index of an option within its list; -1 for other rows. */
   index: number;
   isDisabled: boolean;
   isIndented: boolean;
-  /** As CSS writes it. */
+  /** CSS `font` value. */
   font: string;
   fontSize: number;
-  /** Of the label as it is drawn, in CSS pixels. */
+  /** Rendered width of the label in CSS pixels. */
   width: number;
   color: string;
   background: string;
 }
 
-/** A control with an open popup, as its document tells it. Box in CSS pixels of its document's view. */
+/** A control with an open popup, as reported by its document. Box in CSS pixels of the document's viewport. */
 export type Control = ListControl | DateControl | ColorControl;
 
 export type ListKind = 'list' | 'suggestions';
@@ -30,7 +30,7 @@ interface ControlBase {
 export interface ListControl extends ControlBase {
   kind: ListKind;
   rows: Row[];
-  /** Index of the selected option; -1: none. */
+  /** Index of the selected option; -1 if none. */
   selected: number;
   background: string;
 }
@@ -39,7 +39,7 @@ export type DateKind = 'date' | 'month' | 'week' | 'time' | 'datetime-local';
 
 export interface DateControl extends ControlBase {
   kind: DateKind;
-  /** As the control has them; empty where it has none. */
+  /** Formatted as the control's value; empty if unset. */
   value: string;
   min: string;
   max: string;

@@ -6,7 +6,9 @@ import { dayOfWeek, isoDay, isoTime, readDay, readTime, type Day, type Time } fr
 import { NOTHING, type Area, type Effect, type PaintOp, type Popup, type Size } from './popup';
 import { COLORS, Sketch } from './sketch';
 
-/** The picker of an input of dates, weeks, months or times. A day, week or month that is clicked closes it; times do not. */
+/**
+ * The picker for dates, weeks, months or times. Clicking a day, week or month closes it; clicking a time does not.
+ */
 export class DatePicker implements Popup {
   readonly name: string;
   readonly size: Size;
@@ -40,7 +42,7 @@ export class DatePicker implements Popup {
   }
 
   move(): void {
-    // Nothing of it follows the pointer.
+    // Nothing reacts to pointer movement.
   }
 
   scroll([x]: Point, _deltaX: number, deltaY: number): boolean {
@@ -70,7 +72,7 @@ export class DatePicker implements Popup {
     return this.clock === null ? { ...this.current(true), closes: true } : this.current(false);
   }
 
-  /** Nothing as long as nothing has been chosen, and nothing was before. */
+  /** No effect until a value is selected or the control already has one. */
   private current(isFinal: boolean): Effect {
     const value = this.value();
     return value === null ? NOTHING : { choice: { value, isFinal } };
@@ -81,7 +83,7 @@ export class DatePicker implements Popup {
     const { kind } = this.control;
     if (this.clock === null) return day === null ? null : valueOfDay(kind, day);
     if (kind === 'time') return timeText(this.clock.chosen);
-    // The other part is the present one.
+    // The missing part defaults to the current date or time.
     if (day === null && this.clock.chosen === null) return null;
     return `${isoDay(day ?? readDay(this.control.now)!)}T${timeText(this.clock.shown)}`;
   }

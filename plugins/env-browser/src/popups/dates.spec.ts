@@ -8,7 +8,7 @@ const control = (fields: Partial<DateControl>): DateControl => ({
 });
 
 describe('dates', () => {
-  // As date(1) of GNU coreutils says: date -d DAY +%G-W%V.
+  // Expected values from GNU coreutils: `date -d DAY +%G-W%V`.
   it.each([
     ['2026-01-01', '2026-W01', 4],
     ['2025-12-29', '2026-W01', 1],

@@ -1,6 +1,6 @@
 import type { DateControl } from './control';
 
-/** Of a day, a month (1 to 12) and a year, without a time zone. */
+/** A calendar date without a time zone; months from 1 to 12. */
 export interface Day {
   year: number;
   month: number;
@@ -20,7 +20,7 @@ export const MONTHS = [
 ];
 
 const DAY_MS = 86_400_000;
-/** A Monday. */
+/** Monday of ISO week 1970-W02, from which weeks are counted. */
 const WEEK_BASE = Date.UTC(1970, 0, 5);
 
 export function pad(value: number, length = 2): string {
@@ -35,18 +35,18 @@ export function isoMonth({ year, month }: Pick<Day, 'year' | 'month'>): string {
   return `${pad(year, 4)}-${pad(month)}`;
 }
 
-/** `09:05`, with seconds where they are not 0 or asked for. */
+/** `09:05`, with seconds if they are not 0 or are requested. */
 export function isoTime({ hour, minute, second }: Time, withSeconds = second !== 0): string {
   return `${pad(hour)}:${pad(minute)}${withSeconds ? `:${pad(second)}` : ''}`;
 }
 
-/** Of `2026-01-15`, or of what begins so. */
+/** Parses `2026-01-15`, or text that starts with it. */
 export function readDay(text: string): Day | null {
   const found = /^(\d{4,6})-(\d\d)-(\d\d)/.exec(text);
   return found === null ? null : { year: Number(found[1]), month: Number(found[2]), day: Number(found[3]) };
 }
 
-/** Of `09:05`, `09:05:30` and of what ends so after a `T`. */
+/** Parses `09:05` or `09:05:30`, also after a date and `T`. */
 export function readTime(text: string): Time | null {
   const found = /(?:^|T)(\d\d):(\d\d)(?::(\d\d))?/.exec(text);
   return found === null
@@ -63,12 +63,12 @@ export function plusMonths({ year, month }: Pick<Day, 'year' | 'month'>, months:
   return { year: Math.floor(index / 12), month: (((index % 12) + 12) % 12) + 1, day: 1 };
 }
 
-/** 0: Sunday. */
+/** 0 is Sunday. */
 export function weekday(day: Day): number {
   return new Date(utc(day)).getUTCDay();
 }
 
-/** `2026-W03`: the week of a day, by ISO 8601. */
+/** The ISO 8601 week of a day, such as `2026-W03`. */
 export function isoWeek(day: Day): string {
   const thursday = plusDays(day, 3 - ((weekday(day) + 6) % 7));
   const first = utc({ year: thursday.year, month: 1, day: 1 });
@@ -76,7 +76,7 @@ export function isoWeek(day: Day): string {
   return `${pad(thursday.year, 4)}-W${pad(week)}`;
 }
 
-/** The Monday of `2026-W03`. */
+/** The Monday of a week such as `2026-W03`. */
 export function dayOfWeek(text: string): Day | null {
   const found = /^(\d{4,6})-W(\d\d)$/.exec(text);
   if (found === null) return null;
@@ -84,11 +84,11 @@ export function dayOfWeek(text: string): Day | null {
   return plusDays(fourth, 7 * (Number(found[2]) - 1) - ((weekday(fourth) + 6) % 7));
 }
 
-/** Whether a control takes a value: what its `min`, `max` and `step` allow. Values of one kind are ordered as their texts are. */
+/** Whether the control's `min`, `max` and `step` allow a value. Values of one kind sort like their texts. */
 export function isAllowed({ kind, min, max, step }: DateControl, value: string): boolean {
   const isAfter = min === '' || value >= min;
   const isBefore = max === '' || value <= max;
-  // A range of times may go over midnight.
+  // A time range may cross midnight.
   const isOverMidnight = kind === 'time' && min !== '' && max !== '' && min > max;
   if (isOverMidnight ? !isAfter && !isBefore : !isAfter || !isBefore) return false;
   const width = Number(step);
@@ -96,7 +96,7 @@ export function isAllowed({ kind, min, max, step }: DateControl, value: string):
   return (positionOf(kind, value) - positionOf(kind, min)) % Math.round(width) === 0;
 }
 
-/** Counts days, months or weeks; of no value, where steps begin. */
+/** Position in days, months or weeks; without a value, the step base. */
 function positionOf(kind: DateControl['kind'], value: string): number {
   if (kind === 'month') {
     const month = readDay(`${value}-01`);

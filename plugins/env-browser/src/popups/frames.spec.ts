@@ -57,7 +57,7 @@ describe('the list of a select in a frame', () => {
     }
   }
 
-  // The list is larger than the frame: it lies over the page around it.
+  // The list is larger than the frame and overlaps the page around it.
   it.each([
     { path: 'same', scale: 1 },
     { path: 'same', scale: 2 },

@@ -1,7 +1,7 @@
 import type { Action, Point } from '@ui-rl/plugin-kit';
 import { areaAt, isWithin, NOTHING, type Effect, type Popup } from './popup';
 
-/** CSS pixels of a notch of the wheel. */
+/** CSS pixels per wheel notch. */
 const NOTCH = 100;
 const TOWARDS = { up: [0, -1], down: [0, 1], left: [-1, 0], right: [1, 0] } as const;
 const PRESSES: Readonly<Record<string, number>> = {
@@ -14,14 +14,14 @@ const PRESSES: Readonly<Record<string, number>> = {
 /** An action in the coordinates of a popup. */
 export interface PopupInput {
   action: Action;
-  /** Where it begins and ends; null where the action has no place. */
+  /** Start and end point; null for actions without one. */
   from: Point | null;
   to: Point | null;
-  /** Whether a finger does it, which scrolls what a mouse would choose. */
+  /** Whether it is a touch, which scrolls a list where a mouse would select. */
   isTouch: boolean;
 }
 
-/** What an action does to an open popup; null where it is not meant for it. */
+/** The effect of an action on an open popup; null if the action does not concern it. */
 export function effectOf(popup: Popup, { action, from, to, isTouch }: PopupInput): Effect | null {
   if (action.action === 'key') return keyEffect(popup, action.keys);
   if (action.action === 'type') return typeEffect(popup, action.text);
@@ -61,7 +61,7 @@ function typeEffect(popup: Popup, text: string): Effect | null {
   );
 }
 
-/** Until the popup closes; what was chosen last counts. Null where the first of them is the page's. */
+/** Repeats an input until the popup closes; the last effect counts. Null if the first input belongs to the page. */
 function repeated(times: number, once: (index: number) => Effect | null): Effect | null {
   let all: Effect = NOTHING;
   for (let index = 0; index < times && all.closes !== true; index += 1) {

@@ -4,7 +4,10 @@ import type { Area, Box, Popup } from './popup';
 
 const MAX_NAME = 200;
 
-/** An open popup as text: what can be clicked in it, with its place in CSS pixels of the page's view. @param box where it is drawn */
+/**
+ * An open popup as text: its clickable parts with their positions in CSS pixels of the page's viewport. @param box
+ * where it is drawn
+ */
 export function linesOf(popup: Popup, box: Box): PlacedLine[] {
   const shrunk = box.width / popup.size.width;
   const lines = popup.areas().map(({ box: part, ...area }): PlacedLine => ({

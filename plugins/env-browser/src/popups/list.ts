@@ -2,7 +2,7 @@ import type { Point } from '@ui-rl/plugin-kit';
 import type { ListControl, Row } from './control';
 import { NOTHING, type Area, type Effect, type PaintOp, type Popup, type Size } from './popup';
 
-/** Rows that are shown at once at most, as Chromium does. */
+/** Maximum visible rows, as in Chromium. */
 const MAX_ROWS = 20;
 const BORDER = 1;
 const PADDING_X = 4;
@@ -10,9 +10,9 @@ const PADDING_Y = 4;
 const INDENT = 15;
 const SEPARATOR_HEIGHT = 9;
 const SCROLLBAR = 6;
-/** Rows that a page key moves by. */
+/** Rows per Page Up or Page Down. */
 const PAGE = 10;
-/** Milliseconds after which a typed character begins another search. */
+/** Pause in milliseconds after which a typed character starts a new search. */
 const SEARCH_MS = 1000;
 
 const COLORS = {
@@ -24,19 +24,19 @@ const COLORS = {
   thumb: '#9e9e9e',
 };
 
-/** The open list of a select, or suggestions for a text field. */
+/** The open list of a select element, or suggestions for a text field. */
 export class ListPopup implements Popup {
   readonly name: string = 'list';
   readonly size: Size;
   private readonly tops: number[];
   private readonly contentHeight: number;
   private top = 0;
-  /** Row under the pointer, or reached by keys; -1: none. */
+  /** Row under the pointer or selected by keys; -1 if none. */
   protected highlighted: number;
   private movedByKeys = false;
   private search = { text: '', at: 0 };
 
-  /** @param room for it, the larger of what is above and below its control */
+  /** @param room available height: the larger of the spaces above and below the control */
   constructor(
     private readonly control: ListControl,
     room: Size,
@@ -121,7 +121,7 @@ export class ListPopup implements Popup {
     }
   }
 
-  /** Goes to the next option whose label begins with what was typed, as a select list does. */
+  /** Selects the next option whose label starts with the typed text, as a select element does. */
   type(character: string): Effect | null {
     const now = performance.now();
     const isNew = now - this.search.at > SEARCH_MS;
@@ -171,7 +171,7 @@ export class ListPopup implements Popup {
     this.show(index);
   }
 
-  /** Scrolls no further than a row needs to be seen. */
+  /** Scrolls just far enough to show a row. */
   private show(index: number): void {
     if (index < 0) return;
     const top = this.tops[index];

@@ -38,7 +38,7 @@ describe('a page with controls', () => {
     const focused = await player.act({ action: 'key', keys: ['tab'] });
     const opened = await player.act({ action: 'click', x: 50, y: 10 });
     const changed = await differing(focused.screenshot.png, opened.screenshot.png);
-    // A hovered control has another border.
+    // A hovered control has a different border.
     expect(changed).toBeGreaterThan(2_000);
     expect(changed).toBeLessThanOrEqual(100 * 50 + 300);
     const again = await player.act({ action: 'click', x: 50, y: 10 });

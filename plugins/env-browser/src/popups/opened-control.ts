@@ -6,10 +6,10 @@ import { CHOOSE, FIND_OPENED, FIND_WITHIN, KEEP_FOUND, TELL_OPENED } from './con
 import { PAINT } from './paint-script';
 import type { Box, PaintOp, Size } from './popup';
 
-/** Frames in each other that are followed. */
+/** Maximum depth of nested frames. */
 const MAX_DEPTH = 8;
 
-/** Where a frame's view lies in the view around it. */
+/** Position of a frame's viewport within the enclosing viewport. */
 interface FrameView {
   x: number;
   y: number;
@@ -17,23 +17,23 @@ interface FrameView {
   scaleY: number;
 }
 
-/** What a document says of what was found in it. */
+/** A report of a document about the found element. */
 type Told = { control: Control } | { frame: FrameView } | { isHost: true } | null;
 
-/** What is set in a control, and whether that is told with a `change` event. */
+/** The value to set, and whether a `change` event is sent. */
 export type Setting = { index: number } | { value: string; tellsChange: boolean };
 
 /** A control whose popup the browser has opened, in the page or in one of its frames. */
 export class OpenedControl {
   private constructor(
     private readonly walk: FrameWalk,
-    /** Documents from the page's own to the one that has the control. */
+    /** Documents from the main document to the one that contains the control. */
     private readonly route: readonly FrameDocument[],
-    /** As it was found; its box in the page's view. */
+    /** State at the time it was found; its box is in the page's viewport. */
     readonly control: Control,
   ) {}
 
-  /** The one that is open now; null where there is none. */
+  /** The control with an open popup; null if there is none. */
   static async find({ page, cdp }: Pick<BrowserTab, 'page' | 'cdp'>): Promise<OpenedControl | null> {
     const walk = new FrameWalk(page, cdp);
     const found = await OpenedControl.follow(walk).catch(() => null);
@@ -57,17 +57,17 @@ export class OpenedControl {
     return null;
   }
 
-  /** Whether the browser shows nothing of it, as is so with suggestions. */
+  /** Whether the browser draws nothing for it, as with suggestions. */
   get isUndrawn(): boolean {
     return this.control.kind === 'suggestions';
   }
 
-  /** Remembers it in its documents, for all that follows. */
+  /** Stores it in its documents for later queries. */
   async keep(): Promise<void> {
     for (const document of this.route) await this.walk.evaluate(document, KEEP_FOUND).catch(() => undefined);
   }
 
-  /** As it is now; null where it has gone. */
+  /** Its current state; null if it was removed. */
   async tell(): Promise<Control | null> {
     const views: FrameView[] = [];
     for (const at of this.route) {
@@ -80,11 +80,11 @@ export class OpenedControl {
   }
 
   async choose(setting: Setting): Promise<void> {
-    // A page may leave while it hears of it.
+    // A page may navigate while it handles the events.
     await this.evaluate(`(${CHOOSE})(${JSON.stringify(setting)})`).catch(() => undefined);
   }
 
-  /** A PNG, drawn with the fonts of the control's document; null where it has gone. */
+  /** A PNG drawn with the fonts of the control's document; null if the document is gone. */
   async paint(size: Size, scale: number, ops: readonly PaintOp[]): Promise<Buffer | null> {
     const picture = this.evaluate<string>(
       `(${PAINT})(${JSON.stringify(size)}, ${scale}, ${JSON.stringify(ops)})`,

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import type { Point, Screenshot } from '@ui-rl/plugin-kit';
 import sharp from 'sharp';
 
-/** PNG pictures of three or four channels. */
+/** PNG color types with an alpha channel. */
 const WITH_ALPHA = new Set([4, 6]);
 const COLOR_TYPE = 25;
 
-/** A screenshot with a picture over it, a PNG. @param place of its upper left corner, in pixels of the screenshot */
+/** Draws a PNG over a screenshot. @param place upper left corner of the PNG, in screenshot pixels */
 export async function withOverlay(
   screenshot: Screenshot,
   picture: Buffer,
@@ -14,7 +14,7 @@ export async function withOverlay(
 ): Promise<Screenshot> {
   const { width, height } = screenshot;
   const below = Buffer.from(screenshot.png);
-  // Rounding may put a row or column of it outside, which is refused.
+  // Rounding may move a row or column outside of the screenshot, which sharp rejects.
   const { width: wide, height: high } = await sharp(picture).metadata();
   const shown = {
     left: 0,

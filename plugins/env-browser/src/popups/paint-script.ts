@@ -1,6 +1,6 @@
 /**
- * A function of a size in CSS pixels, pixels of the picture per CSS pixel, and the strokes of a picture: a PNG in base64. Run in a document it draws
- * with its fonts, and leaves nothing there.
+ * A function of a size in CSS pixels, picture pixels per CSS pixel, and paint operations; returns a PNG in base64.
+ * Draws with the fonts of the document it runs in, without changing the document.
  */
 export const PAINT = `(size, scale, ops) => {
   // Not an OffscreenCanvas, whose picture Chromium makes when it has nothing else to do, up to a second later.

@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { Lab, type Player } from '../../test/support';
 
 const VIEWPORT = { width: 400, height: 330 };
-/** Columns and rows of a calendar that hangs below a control 30 pixels high. */
+/** The center of a calendar cell below a control that is 30 pixels high. */
 const day = (column: number, row: number): [number, number] => [
   25 + column * 28,
   30 + 44 + 28 + row * 28 + 14,
@@ -11,7 +11,7 @@ const NEXT: [number, number] = [190, 52];
 const PREVIOUS: [number, number] = [158, 52];
 const TITLE: [number, number] = [50, 52];
 const CLEAR: [number, number] = [30, 290];
-/** A value of a clock: its rows are 36 pixels high. */
+/** The center of a clock value; rows are 36 pixels high. */
 const value = (column: number, row: number, left = 0): [number, number] => [
   left + 32 + column * 56,
   30 + 4 + row * 36 + 18,
@@ -159,7 +159,7 @@ describe('the picker of', () => {
 
   it('dates is drawn smaller where the screen is smaller than it', async () => {
     const player = await open('date', 'value="2026-01-15"', { viewport: { width: 210, height: 140 } });
-    // Half as large, at the lower edge.
+    // Drawn at half size, at the lower edge.
     const [x, y] = day(2, 1);
     const state = await play(player, ICON, [Math.round(x / 2), Math.round((y - 30) / 2)]);
     expect(state.value).toBe('2026-01-06');
@@ -169,7 +169,7 @@ describe('the picker of', () => {
     const player = await open('color', 'value="#000000"');
     await player.act({ action: 'click', x: 100, y: 15 });
     await player.act({ action: 'drag', from: [20, 100], to: [399, 31] });
-    // A third of the bar of hues is green.
+    // Green is at a third of the hue bar.
     await player.act({ action: 'click', x: 84 + 44, y: 30 + 160 });
     const { screenshot } = await player.act({ action: 'wait', seconds: 0 });
     const { data } = await sharp(screenshot.png).removeAlpha().raw().toBuffer({ resolveWithObject: true });

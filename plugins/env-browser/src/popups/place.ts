@@ -1,14 +1,14 @@
 import type { Box, Size } from './popup';
 
-/** Room for a popup in a viewport: the larger of what is above and below its control. */
+/** Space for a popup: the larger of the spaces above and below its control. */
 export function roomFor(control: Box, viewport: Size): Size {
   const below = viewport.height - (control.y + control.height);
   return { width: viewport.width, height: Math.min(viewport.height, Math.max(below, control.y)) };
 }
 
 /**
- * Where a popup lies: below its control where it fits, else above, else where there is more room; moved, and where it is too large made smaller, so that
- * all of it is in the viewport. Whole CSS pixels.
+ * Position of a popup: below its control if it fits, else above, else on the side with more space; moved and, if
+ * necessary, scaled down so that it fits into the viewport. Whole CSS pixels.
  */
 export function placePopup(size: Size, control: Box, viewport: Size, isRtl: boolean): Box {
   const shrunk = Math.min(1, viewport.width / size.width, viewport.height / size.height);

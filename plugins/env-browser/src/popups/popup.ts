@@ -1,18 +1,18 @@
 import type { Point } from '@ui-rl/plugin-kit';
 
-/** CSS pixels. */
+/** In CSS pixels. */
 export interface Size {
   width: number;
   height: number;
 }
 
-/** CSS pixels; of the viewport, or of a popup where it is a part of one. */
+/** In CSS pixels, relative to the viewport, or to the popup for its parts. */
 export interface Box extends Size {
   x: number;
   y: number;
 }
 
-/** One stroke of a picture, in CSS pixels from the popup's upper left corner. */
+/** A paint operation, in CSS pixels from the popup's upper left corner. */
 export type PaintOp =
   | { op: 'fill'; box: Box; color: string }
   | { op: 'frame'; box: Box; color: string }
@@ -24,20 +24,23 @@ export type PaintOp =
 
 export type TextAlign = 'left' | 'center' | 'right';
 
-/** A part of a popup that a click can hit. */
+/** A clickable part of a popup. */
 export interface Area {
   box: Box;
-  /** As the text of a screen calls it. */
+  /** Role in the screen text. */
   role: 'option' | 'button';
   name: string;
   state?: 'selected' | 'disabled';
   press(at: Point): Effect;
 }
 
-/** What is set in the control: an option of a select list by its index, or a value. A value that is not final may change again. */
+/**
+ * The value to set in the control: the index of an option in a select list, or a value. A value that is not final may
+ * change again.
+ */
 export type Choice = { index: number } | { value: string; isFinal: boolean };
 
-/** What an input does to a popup's control, and whether the popup closes. */
+/** The effect of an input on a popup's control, and whether the popup closes. */
 export interface Effect {
   choice?: Choice;
   closes?: boolean;
@@ -46,24 +49,24 @@ export interface Effect {
 export const NOTHING: Effect = {};
 
 /**
- * The state of an open popup, and what it does with inputs. Points and boxes are in CSS pixels from its upper left corner; keys have the names of
- * the action `key`.
+ * The state of an open popup and its reactions to input. Points and boxes are in CSS pixels from its upper left
+ * corner; key names are those of the action `key`.
  */
 export interface Popup {
   readonly size: Size;
-  /** As the text of a screen calls it. */
+  /** Name in the screen text. */
   readonly name: string;
   paint(): PaintOp[];
-  /** What can be clicked now, those in front last. */
+  /** The clickable parts, front-most last. */
   areas(): Area[];
   move(at: Point): void;
-  /** Null where it is no more than a click at its end. */
+  /** Null if it is equivalent to a click at its end. */
   drag?(from: Point, to: Point): Effect | null;
-  /** Whether there was something to scroll. */
+  /** Returns whether anything scrolled. */
   scroll(at: Point, deltaX: number, deltaY: number): boolean;
-  /** Several keys at once are joined by `+`. Null where a key is the page's. */
+  /** Keys pressed together are joined by `+`. Null if the key belongs to the page. */
   key(name: string): Effect | null;
-  /** Null where text is the page's. */
+  /** Null if the text belongs to the page. */
   type(character: string): Effect | null;
   /** The effect of a press elsewhere, which closes it. */
   leave(): Effect;

@@ -12,7 +12,7 @@ const VIEWPORT = { width: 320, height: 240 };
 const EVENTS =
   'mousedown mouseup click input change keydown keyup focus blur pointerdown touchstart wheel'.split(' ');
 
-/** Writes into its state what its own scripts can see of the popup. */
+/** Records in the state what page scripts can observe of the popup. */
 const RECORD = `<script>
   const log = [];
   const name = (e) => e.type + ' ' + (e.target.id || e.target.localName || 'window');

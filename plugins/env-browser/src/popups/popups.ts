@@ -13,9 +13,9 @@ import { placePopup, roomFor } from './place';
 import { Suggestions } from './suggestions';
 import { isWithin, type Box, type Choice, type Effect, type Popup, type Size } from './popup';
 
-/** Actions that close no popup where they are not meant for it: keys, where that lets them through to its control. */
+/** Actions that do not close a popup that ignores them; keys then go to its control. */
 const STAYS_OPEN = new Set(['wait', 'finish', 'move', 'key', 'type']);
-/** Keys that ask for no suggestions. */
+/** Keys that do not open suggestions. */
 const STILL_KEYS = new Set([
   'tab',
   'enter',
@@ -34,11 +34,11 @@ interface Shown {
   opened: OpenedControl;
   control: Control;
   popup: Popup;
-  /** Where it is drawn in the page's view. */
+  /** Position in the page's viewport. */
   box: Box;
 }
 
-/** An action with its places, in CSS pixels of the page's view. */
+/** An action with its points, in CSS pixels of the page's viewport. */
 export interface PlacedAction {
   action: Action;
   from: Point | null;
@@ -46,28 +46,29 @@ export interface PlacedAction {
 }
 
 /**
- * The popups of a page's controls in one episode: lists of selects, pickers of dates, times and colors. The browser draws them in windows of their
- * own, which no input of the debugging protocol reaches. Each is closed as soon as it is open, drawn again over the screenshot, and gets the actions
- * that point at it. The page hears of what is chosen as it does from the browser's own; nothing of the popup is in its document.
+ * The popups of a page's controls in one episode: select lists and pickers for dates, times and colors. The browser
+ * draws them in separate windows that DevTools input cannot reach. So each is closed as soon as it opens, redrawn
+ * over the screenshot, and receives the actions that target it. The page gets the same events as from the browser's
+ * own popups; nothing of the popup is in its document.
  */
 export class Popups {
   private shown: Shown | null = null;
-  /** The last action; null before the first one, as long as nothing can have opened one. */
+  /** The last action; null before the first one, when no popup can be open. */
   private last: PlacedAction | null = null;
-  /** Whether the last action has closed one by a press on its control, which opens it again. */
+  /** Whether the last action closed a popup by a press on its control; the browser then opens it again. */
   private wasToggled = false;
 
   constructor(private readonly tab: BrowserTab) {}
 
-  /** What is seen of the page, with the popup that is open. */
+  /** A screenshot of the page including the open popup. */
   async capture(): Promise<Screenshot> {
-    // Before the screenshot: one at another scale than the view's own closes the browser's popup.
+    // Before the screenshot, since one at another scale than the viewport's closes the browser's popup.
     const opened = this.last === null ? null : await OpenedControl.find(this.tab);
     if (opened !== null) await this.meet(opened, this.last!);
     return this.overlaid(await this.tab.capture());
   }
 
-  /** What is open, as text: its parts with their places. Null where nothing is. */
+  /** The open popup as text with positions; null if none is open. */
   over(): LinesOver | null {
     const { shown } = this;
     if (shown === null) return null;
@@ -75,7 +76,10 @@ export class Popups {
     return { lines: linesOf(popup, box), covers: (place) => isWithin(place, box) };
   }
 
-  /** Gives an action to the open popup. Whether that is all there is to do; a press elsewhere closes the popup, and is the page's as well. */
+  /**
+   * Passes an action to the open popup. Returns whether it is fully handled; a press elsewhere closes the popup and
+   * also goes to the page.
+   */
   async take(placed: PlacedAction): Promise<boolean> {
     const { action, from, to } = placed;
     this.last = placed;
@@ -90,7 +94,7 @@ export class Popups {
     return effect !== null;
   }
 
-  /** Whether a press that is still held has opened a popup; the browser opens lists at the press. */
+  /** Whether a press that is still held has opened a popup; the browser opens lists on press. */
   async openedByPress(): Promise<boolean> {
     const opened = await OpenedControl.find(this.tab);
     if (opened === null || opened.isUndrawn) {
@@ -101,21 +105,21 @@ export class Popups {
     return true;
   }
 
-  /** The press is over, where it has been dragged to. */
+  /** Ends the press at the point to which it was dragged. */
   async release(at: Point): Promise<void> {
     const { shown } = this;
     if (shown === null || !isWithin(at, shown.box)) return;
     await this.apply(pressEffect(shown.popup, inPopup(shown, at)!), shown);
   }
 
-  /** Forgets what is open. */
+  /** Drops the open popup. */
   async close(): Promise<void> {
     const { shown } = this;
     this.shown = null;
     await shown?.opened.end();
   }
 
-  /** Shows the popup of a control that was found after an action, unless the action has closed it, or does not open it. */
+  /** Shows the popup of a control found after an action, unless that action closed it or does not open it. */
   private async meet(opened: OpenedControl, last: PlacedAction): Promise<void> {
     if (opened.isUndrawn && (this.shown !== null || !asksForSuggestions(last, opened.control)))
       return opened.end();
@@ -123,7 +127,7 @@ export class Popups {
     if (this.wasToggled) await this.close();
   }
 
-  /** Closes the browser's popup, which takes the key, and takes its place. */
+  /** Closes the browser's popup, which consumes the key, and replaces it. */
   private async adopt(opened: OpenedControl): Promise<void> {
     await this.close();
     await opened.keep();
@@ -151,7 +155,7 @@ export class Popups {
     ]);
   }
 
-  /** As the page has changed meanwhile: where the control is, and what a list offers. */
+  /** Redraws it for changes of the page: the control's position, and the options of a list. */
   private async picture(shown: Shown, control: Control): Promise<Buffer | null> {
     const { viewport, scale } = this.tab.spec;
     const isOther = JSON.stringify(rowsOf(control)) !== JSON.stringify(rowsOf(shown.control));
@@ -189,21 +193,21 @@ function rowsOf(control: Control): unknown {
   return 'rows' in control ? [control.rows, control.selected] : null;
 }
 
-/** Presses on their field do, text, and the keys that change it or go down. */
+/** Presses on the field, text, and editing or down-arrow keys open suggestions. */
 function asksForSuggestions({ action, from }: PlacedAction, { box }: Control): boolean {
   if (action.action === 'type') return true;
   if (action.action === 'key') return action.keys.length === 1 && !STILL_KEYS.has(action.keys[0]);
   return /click|press/.test(action.action) && from !== null && isWithin(from, box);
 }
 
-/** A point of the page's view in pixels of the popup, which may be drawn smaller than it is. */
+/** Converts a viewport point to pixels of the popup, which may be drawn scaled down. */
 function inPopup({ box, popup }: Shown, at: Point | null): Point | null {
   if (at === null) return null;
   const shrunk = box.width / popup.size.width;
   return [(at[0] - box.x) / shrunk, (at[1] - box.y) / shrunk];
 }
 
-/** A change is told once, with the value that stays. @param first control as it was when its popup opened */
+/** A change is reported once, with the final value. @param first state of the control when its popup opened */
 function settingOf(choice: Choice, first: Control): Setting {
   if ('index' in choice) return choice;
   return {

@@ -15,19 +15,19 @@ export const COLORS = {
 export const FONT = '12px sans-serif';
 export const BOLD = 'bold 12px sans-serif';
 
-/** How a cell looks, and what it is called where its label does not say it. */
+/** Style of a cell, and its name if the label is not sufficient. */
 export interface CellStyle {
   name?: string;
   font?: string;
   color?: string;
   isSelected?: boolean;
   isDisabled?: boolean;
-  /** Framed, as the day of today is. */
+  /** Framed, like today's date. */
   isMarked?: boolean;
   align?: 'left' | 'center';
 }
 
-/** A popup's picture and what of it can be clicked, drawn together. */
+/** The drawing of a popup together with its clickable parts. */
 export class Sketch {
   readonly ops: PaintOp[] = [];
   readonly areas: Area[] = [];
@@ -46,7 +46,7 @@ export class Sketch {
     this.add({ op: 'text', text, at, font, color, align });
   }
 
-  /** A value that can be chosen. */
+  /** A selectable value. */
   cell(box: Box, label: string, style: CellStyle, press: () => Effect): void {
     const { isSelected = false, isDisabled = false, isMarked = false, align = 'center' } = style;
     if (isSelected) this.add({ op: 'fill', box: inset(box, 1), color: COLORS.accent });
@@ -57,7 +57,7 @@ export class Sketch {
     this.area({ box, role: 'option', name: style.name ?? label, isSelected, isDisabled }, press);
   }
 
-  /** A button that is drawn otherwise. */
+  /** A button whose picture is drawn separately. */
   button(box: Box, name: string, press: (at: Point) => Effect): void {
     this.area({ box, role: 'button', name, isSelected: false, isDisabled: false }, press);
   }

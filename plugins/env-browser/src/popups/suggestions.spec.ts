@@ -2,7 +2,7 @@ import { Lab, type Player } from '../../test/support';
 
 const VIEWPORT = { width: 320, height: 240 };
 const FIELD = 'position: absolute; left: 0; top: 0; width: 200px; height: 30px; box-sizing: border-box';
-/** A row of the list, which is 24 pixels high. */
+/** The center of a list row, 24 pixels high. */
 const row = (index: number): [number, number] => [60, 31 + index * 24 + 12];
 const ORANGE = ['apple', 'banana', 'orange', 'blood orange'];
 

@@ -1,7 +1,7 @@
 import { ListPopup } from './list';
 import type { Effect } from './popup';
 
-/** Suggestions below a text field, which keeps the keyboard: only keys that go through the list are the list's. */
+/** Suggestions below a text field, which keeps the keyboard focus: the list handles only navigation keys. */
 export class Suggestions extends ListPopup {
   override readonly name = 'suggestions';
 
