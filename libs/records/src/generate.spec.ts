@@ -36,7 +36,7 @@ describe('a generated migration', () => {
   it('is not made where nothing differs, or under a name that is no file name', async () => {
     await migrate(database.dataSource);
     expect(await draftMigration(database.dataSource, 'nothing')).toBeNull();
-    await expect(draftMigration(database.dataSource, '../escape')).rejects.toThrow(/no name of a migration/);
+    await expect(draftMigration(database.dataSource, '../escape')).rejects.toThrow(/not a migration name/);
   });
 
   it('brings the database to what the entities say, and back', async () => {

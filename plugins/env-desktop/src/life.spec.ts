@@ -258,7 +258,7 @@ describe('what a machine lacks or has wrong', () => {
 
   it('a missing program is named with the command that installs it', async () => {
     await expect(create({ XVFB_BIN: '/no/Xvfb' })).rejects.toThrow(
-      /XVFB_BIN=\/no\/Xvfb is no program; .*sudo apt-get install xvfb openbox/,
+      /XVFB_BIN=\/no\/Xvfb is not a program; .*sudo apt-get install xvfb openbox/,
     );
     await expect(create({ DESKTOP_APPLICATIONS: '/no/list.yaml' })).rejects.toThrow(
       /DESKTOP_APPLICATIONS=\/no\/list.yaml/,

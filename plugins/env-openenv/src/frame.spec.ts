@@ -34,5 +34,5 @@ it.each([
   ['channels', Array.from({ length: 100_000 }, () => []).with(0, [zeros(100_000)] as never)],
   ['rows', Array.from({ length: 8_193 }, () => [0])],
 ])('refuses a picture of too many %s before it takes memory for it', async (_name, screenshot) => {
-  await expect(frameOf({ screenshot }, OPTIONS, 'a server')).rejects.toThrow(/no rectangle of pixels/);
+  await expect(frameOf({ screenshot }, OPTIONS, 'a server')).rejects.toThrow(/not a rectangle of pixels/);
 });

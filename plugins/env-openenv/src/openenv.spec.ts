@@ -222,7 +222,7 @@ describe('a server that fails', () => {
     ['dies', 'dies', 'crashed', /closed/],
     ['hangs', 'hangs', 'deadline', /in time|did not answer/],
     ['answers nonsense', 'nonsense', 'crashed', /expected \{observation/],
-    ['answers no JSON', 'no JSON', 'crashed', /no JSON/],
+    ['answers no JSON', 'no JSON', 'crashed', /JSON/],
     ['answers too much', 'large', 'crashed', /payload/i],
     ['answers another question', { type: 'state', data: {} }, 'crashed', /expected "observation"/],
     [
@@ -238,7 +238,7 @@ describe('a server that fails', () => {
         data: { observation: { screenshot: [[[1, 2, 3]], []] }, reward: 0, done: false },
       },
       'crashed',
-      /no rectangle/,
+      /not a rectangle/,
     ],
     [
       'shows more than pixels have',

@@ -110,6 +110,6 @@ it.each(['overwrite', 'resume', 'skip', 'ask'] as const)(
 );
 
 it.each(['../x', '/tmp/x', 'a/b', '.', '..', '.hidden', ''])('is no place that %s names', async (logDir) => {
-  await expect(open('overwrite', 'new', logDir)).rejects.toThrow(/no folder name/);
-  await expect(open('overwrite', logDir, 'mine')).rejects.toThrow(/no folder name/);
+  await expect(open('overwrite', 'new', logDir)).rejects.toThrow(/not a folder name/);
+  await expect(open('overwrite', logDir, 'mine')).rejects.toThrow(/not a folder name/);
 });

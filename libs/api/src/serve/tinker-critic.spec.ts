@@ -96,7 +96,7 @@ describe('a critic', () => {
     await expect(learn(critic, { loss_fn: 'dpo' })).rejects.toThrow('loss_fn: "dpo" is not known here');
     for (const option of ['clip_low_threshold', 'beta']) {
       await expect(learn(critic, { loss_fn_config: { [option]: 0.8 } })).rejects.toThrow(
-        `loss_fn_config.${option}: is no option of ppo_critic of a critic here, which takes value_clip`,
+        `loss_fn_config.${option}: is not an option of ppo_critic of a critic here, which takes value_clip`,
       );
     }
     await expect(learn(critic, { loss_fn_config: { value_clip: 0 } })).rejects.toThrow(

@@ -274,7 +274,7 @@ describe('resolveCheckpoint', () => {
     await expect(resolveCheckpoint(name, places())).rejects.toThrow(/has none of this run/);
     await bus.checkpoints.upload({ runId: 'run', step: 7 }, write('source', { 'state.json': state }));
     await expect(resolveCheckpoint(name, places())).rejects.toThrow(/object store, which has 000007/);
-    await expect(resolveCheckpoint('run/80', places())).rejects.toThrow(/no address of a checkpoint/);
+    await expect(resolveCheckpoint('run/80', places())).rejects.toThrow(/not the address of a checkpoint/);
   });
 });
 

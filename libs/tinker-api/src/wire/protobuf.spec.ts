@@ -43,7 +43,7 @@ describe('options of a loss', () => {
     );
     const unknown = readTrainingRequest(option('kl_mode', 'k3', request()).finish());
     expect(() => chooseLoss('ppo', unknown.lossConfig)).toThrow(
-      'loss_fn_config.kl_mode: is no option of ppo here',
+      'loss_fn_config.kl_mode: is not an option of ppo here',
     );
     const uploaded = readTrainingRequest(option('loss_id', 'x', request('custom')).finish());
     expect(() => chooseLoss('custom', uploaded.lossConfig)).toThrow('loss_fn: "custom" is not known here');
