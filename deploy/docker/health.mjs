@@ -1,4 +1,4 @@
-// What the images' HEALTHCHECK runs: exit code 0 where the service in this container answers GET /health.
+// HEALTHCHECK of the images: exits with 0 if the service in this container answers GET /health.
 const url = `http://127.0.0.1:${process.env.HEALTH_PORT}/health`;
 try {
   const { ok, status } = await fetch(url, { signal: AbortSignal.timeout(4_000) });

@@ -1,5 +1,5 @@
-// Makes the passwords of a Compose set-up: users of the broker with few rights, the database's, the token of the monitor's page. What is
-// there already stays.
+// Creates the passwords of a Compose setup: broker users with limited permissions, the database, the token of the
+// monitor's page. Keeps existing ones.
 //   node deploy/docker/secrets.mjs [FOLDER]
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -8,10 +8,11 @@ import { join, resolve } from 'node:path';
 
 const deploy = resolve(import.meta.dirname, '..');
 const folder = resolve(process.argv[2] ?? join(deploy, 'docker/secrets'));
-/** Where the broker is in the network of compose.yaml. */
+/** Address of the broker in the network of compose.yaml. */
 const BROKER = 'nats://nats:4222';
 
-// Nobody else of this machine gets into the folder. In a container there is one of its files, which whatever user runs there may read.
+// No other user of this machine can access the folder. A container mounts single files of it, which any user in the
+// container may read.
 mkdirSync(folder, { recursive: true });
 chmodSync(folder, 0o700);
 

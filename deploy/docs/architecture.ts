@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import imports from '../local/import-table.json';
 import { root } from './sources';
 
-/** Libs, services and plugins without a README, and texts that say something else of imports than what is enforced. */
+/** Libs, services and plugins without a README, and texts whose import tables differ from the enforced one. */
 export function architectureProblems(): string[] {
   const page = readFileSync(join(root, 'docs/concepts/architecture.md'), 'utf8');
   const rows = Object.entries(imports as Record<string, string | string[]>).map(([lib, allowed]) => {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { page, type Page } from './markdown';
 import { root } from './sources';
 
-/** The help of every verb, as it prints it. */
+/** The help of every command, as printed. */
 export function commandLinePage(program: Command): Page {
   return page('command-line.md', 'Command line', '`services/cli`', [
     'Every verb has `--help`, exits non-zero on failure, and has `--json` where it reports something.',

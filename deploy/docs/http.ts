@@ -4,7 +4,7 @@ import { expectations } from './messages';
 import { code, page, table, type Page } from './markdown';
 import { docOf, fieldsOf, nodes, parsed, sourcesIn } from './sources';
 
-/** Routes of the monitor, and the types they answer with. */
+/** Routes of the monitor, and their response types. */
 export function httpPage(): Page {
   const controllers = sourcesIn('services/monitor/src/http').map(parsed);
   const rows = controllers.flatMap((file) => nodes(file, ts.isClassDeclaration).flatMap(routesOf));
@@ -60,7 +60,7 @@ function routesOf(controller: ts.ClassDeclaration): string[][] {
   });
 }
 
-/** The argument of a decorator, '' where it has none; undefined where there is no such decorator. */
+/** The argument of a decorator, '' if it has none; undefined without such a decorator. */
 function decoratorOf(node: ts.HasDecorators, name: string): string | undefined {
   for (const { expression } of ts.getDecorators(node) ?? []) {
     if (!ts.isCallExpression(expression) || expression.expression.getText() !== name) continue;
@@ -70,7 +70,7 @@ function decoratorOf(node: ts.HasDecorators, name: string): string | undefined {
   return undefined;
 }
 
-/** Names of the types that a text mentions, and of those that they mention. */
+/** Names of the types that a text mentions, and of those that these mention. */
 function collect(text: string, types: readonly ts.InterfaceDeclaration[], names: Set<string>): void {
   for (const type of types) {
     const name = type.name.text;

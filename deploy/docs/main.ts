@@ -1,5 +1,5 @@
-// Writes docs/reference and the users of deploy/nats from the code (`npm run docs`), or with `--check` says what is stale there, which links lead nowhere, and
-// where a table of imports differs from the one that is enforced (`npm run docs:check`).
+// Writes docs/reference and the users of deploy/nats from the code (`npm run docs`). With `--check`, reports stale
+// files, broken links, and import tables that differ from the enforced one (`npm run docs:check`).
 import './clean-environment';
 import 'reflect-metadata';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -4,9 +4,9 @@ import ts from 'typescript';
 import { code, page, table, type Page } from './markdown';
 import { docOf, fieldsOf, nodes, parsed, sourcesIn, type Field } from './sources';
 
-/** Messages with their fields; subjects, streams, buckets and the consumers that read them. */
+/** Messages with their fields; subjects, streams, buckets and their consumers. */
 export function messagesPage(): Page {
-  // What users may do is no message.
+  // Permissions of users are not messages.
   const sources = sourcesIn('libs/contracts/src').filter((file) => !file.endsWith('access.ts'));
   const files = sources.map(parsed);
   const declared = files.flatMap((file) => nodes(file, isType));
@@ -48,7 +48,7 @@ function row({ name, type, optional, doc }: Field, check = ''): string[] {
   return [code(`${name}${optional ? '?' : ''}`), code(type), check, doc];
 }
 
-/** What fits each field, in words, by its validators. */
+/** The valid values of each field as text, from its validators. */
 export function expectations(type: OptionsClass): Map<string, string> {
   const plain = (expected: string): string => (/nested|defined|any value/.test(expected) ? '' : expected);
   return new Map(describeOptions(type).map(({ name, expected }) => [name, plain(expected)]));
@@ -110,7 +110,7 @@ function constantsOf(variable: 'subjects' | 'runKeys'): string[][] {
   });
 }
 
-/** Object literals of the services that name a stream and a durable consumer of it. */
+/** Object literals in services that name a stream and a durable consumer of it. */
 function consumers(): string[][] {
   const sources = sourcesIn('services').filter((file) => !file.split('/').includes('test'));
   return sources.flatMap((file) => {
@@ -133,7 +133,9 @@ function consumers(): string[][] {
   });
 }
 
-/** What a name is made of: where a function makes it, in this file or in one that it takes the function from, what that returns. */
+/**
+ * The template of a name: if a function builds it, in this file or in an imported one, the template that it returns.
+ */
 function templateOf(name: string, file: string): string {
   const [, called] = /^(\w+)\(/.exec(name) ?? [];
   if (called === undefined) return name;

@@ -25,7 +25,7 @@ function sectionOf({ path, doc, needs, options }: DescribedGroup): string {
     .join('\n\n');
 }
 
-/** Every component that comes with the project, kind by kind. */
+/** Every built-in component, by kind. */
 export function componentsPage(registry: ComponentRegistry): Page {
   const { components } = describeRunFile(registry);
   const sections = COMPONENT_KINDS.flatMap((kind) => {
@@ -38,7 +38,7 @@ export function componentsPage(registry: ComponentRegistry): Page {
   ]);
 }
 
-/** Who reads the variables that components of a kind name, where that is not the learner. */
+/** The services that read a component kind's variables, if not the learner. */
 const READERS: Readonly<Record<string, string>> = {
   'task-source': 'env services',
   environment: 'env services',

@@ -9,7 +9,7 @@ export function parsed(file: string): ts.SourceFile {
   return ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true);
 }
 
-/** The sources below a folder of the repository, specs left out. */
+/** The sources below a folder of the repository, without specs. */
 export function sourcesIn(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'))
@@ -34,7 +34,7 @@ export interface Field {
   doc: string;
 }
 
-/** Fields of a class or interface, as it declares them. */
+/** Declared fields of a class or interface. */
 export function fieldsOf(node: ts.ClassDeclaration | ts.InterfaceDeclaration): Field[] {
   const members: readonly ts.Node[] = node.members;
   return members
@@ -47,7 +47,7 @@ export function fieldsOf(node: ts.ClassDeclaration | ts.InterfaceDeclaration): F
     }));
 }
 
-/** Every node of a tree that passes the test. */
+/** Every node of a tree that matches the predicate. */
 export function nodes<T extends ts.Node>(tree: ts.Node, test: (node: ts.Node) => node is T): T[] {
   const found: T[] = [];
   const visit = (node: ts.Node): void => {

@@ -1,6 +1,8 @@
-// Renders every kustomization and checks each object against the schema of its API: unknown fields, wrong types, missing ones.
+// Renders every kustomization and checks each object against the schema of its API: unknown fields, wrong types,
+// missing fields.
 //   npm run manifests [-- --schemas FOLDER]
-// Needs kubectl. Schemas are fetched (schemas.json) and kept in .cache/kubernetes-schemas; --schemas names a folder that has them.
+// Needs kubectl. Schemas are downloaded (schemas.json) and cached in .cache/kubernetes-schemas; --schemas names a
+// folder that already has them.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -17,7 +19,7 @@ const folder =
 const sources = JSON.parse(readFileSync(join(here, 'schemas.json'), 'utf8'));
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
 
-/** Folders with a kustomization that is applied by itself. */
+/** Folders with a kustomization that is applied directly. */
 function kustomizations() {
   return [here, join(root, 'deploy', 'gcp')]
     .flatMap((folder) =>
@@ -39,7 +41,7 @@ function render(kustomization) {
   return parseAllDocuments(stdout).map((document) => document.toJS());
 }
 
-/** The text of a schema by its name; fetched where the folder has none. */
+/** The text of a schema by name; downloaded if the folder does not have it. */
 async function schemaText(name, url) {
   const path = join(folder, name);
   if (existsSync(path)) return readFileSync(path, 'utf8');
@@ -56,7 +58,7 @@ async function schemaText(name, url) {
   return text;
 }
 
-/** An API refuses fields that it does not know, unless it says otherwise. */
+/** An API rejects unknown fields, unless its schema allows them. */
 function closed(schema) {
   if (schema === null || typeof schema !== 'object') return schema;
   if (Array.isArray(schema)) return schema.map(closed);
@@ -73,7 +75,7 @@ function closed(schema) {
   return result;
 }
 
-/** Validators of the kinds that operators add, by `group/version kind`. */
+/** Validators of custom resource kinds, by `group/version kind`. */
 async function definedKinds() {
   const kinds = new Map();
   for (const url of sources.definitions) {
@@ -96,7 +98,7 @@ async function definedKinds() {
 
 const builtIn = new Map();
 
-/** Of Kubernetes' own kinds; null where there is no such kind. */
+/** Validator of a built-in kind; null if it does not exist. */
 async function validatorOf({ apiVersion, kind }) {
   const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
   const name = [kind, ...(group === '' ? [] : [group.split('.')[0]]), version].join('-').toLowerCase();

@@ -1,5 +1,5 @@
-// Writes the components that `ui-rl plugins new` copies into dist/plugin-templates/<language>/<kind>: in TypeScript as they are in
-// libs/api/templates, and in JavaScript with the types as comments.
+// Writes the component templates for `ui-rl plugins new` to dist/plugin-templates/<language>/<kind>: in TypeScript as
+// in libs/api/templates, and in JavaScript with the types as comments.
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format } from 'prettier';
@@ -9,7 +9,7 @@ import { root } from './tools.mjs';
 const COMPONENT = /^const component: (\w+)(<Options>)? = /m;
 const OPTIONS = /^interface Options (\{[^}]*\})$/m;
 
-/** The types of a component as comments, which editors and TypeScript's `checkJs` read. */
+/** Converts the types of a component to comments, which editors and TypeScript's `checkJs` read. */
 function withTypeComments(source) {
   const options = OPTIONS.exec(source)?.[1].replaceAll(/\s+/g, ' ');
   const typedef = options === undefined ? '' : `/** @typedef {${options}} Options */\n`;
@@ -20,7 +20,7 @@ function withTypeComments(source) {
   );
 }
 
-/** Imports and exports of an ES module as CommonJS. */
+/** Converts imports and exports of an ES module to CommonJS. */
 function asCommonJs(text) {
   return text
     .replaceAll(/^import component from (.*);$/gm, 'const { default: component } = require($1);')
@@ -28,7 +28,7 @@ function asCommonJs(text) {
     .replace('export default component;', 'module.exports.default = component;');
 }
 
-/** Stands for an empty line, which the compiler would drop. */
+/** Placeholder for an empty line, which the compiler would drop. */
 const BLANK = '//blank';
 
 async function javascript(source) {

@@ -1,5 +1,5 @@
-// Compiles services, libs and plugins into dist/, with the packages they need and an empty database, and the monitor's page into
-// dist/monitor-web; skips what is up to date.
+// Compiles services, libs and plugins into dist/, with their packages and an empty database, and the monitor's page
+// into dist/monitor-web; skips parts that are up to date.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ function* files(folder) {
   }
 }
 
-/** Changes whenever a source file does: path, size and time of each. */
+/** Changes whenever a source file does: path, size and modification time of each. */
 function fingerprint(paths) {
   const hash = createHash('sha256');
   for (const path of paths.flatMap((p) =>
@@ -49,7 +49,7 @@ function buildUnlessCurrent(name, sources, output, command, afterwards) {
 
 const BUILT = /\.(js(\.map)?|d\.ts)$/;
 
-/** Removes what was built from files that are gone: a module that has become a folder would be found in its old place. */
+/** Removes build output of deleted sources: if a module has become a folder, Node would still find the old file. */
 function removeOrphans() {
   const dist = join(root, 'dist');
   const built = ['services', 'libs', 'plugins'].map((name) => join(dist, name)).filter(existsSync);
@@ -59,7 +59,7 @@ function removeOrphans() {
   }
 }
 
-/** The compiler keeps the aliases of libs. */
+/** The compiler does not resolve the aliases of libs. */
 function relinkAll() {
   const dist = join(root, 'dist');
   for (const file of ['services', 'libs', 'plugins'].flatMap((name) => [...files(join(dist, name))])) {

@@ -1,5 +1,5 @@
-// Enforces which lib may import which (the table of docs/concepts/architecture.md), and that no files import each other in a circle, types
-// included. Run by `npm run imports`.
+// Enforces which lib may import which (the table in docs/concepts/architecture.md), and that files do not import each
+// other in a circle, types included. Run by `npm run imports`.
 import { readdirSync, readFileSync, existsSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +21,7 @@ function* sources(folder) {
   }
 }
 
-/** Where a file belongs: `['libs', 'graph', 'src']`, `['services', 'actor', 'test']` … */
+/** The owner of a file: `['libs', 'graph', 'src']`, `['services', 'actor', 'test']` … */
 function owner(path) {
   return relative(root, path).split(sep).slice(0, 3);
 }
@@ -36,7 +36,7 @@ function mayImport([kind, name], lib, isTest) {
   return rule === '*' ? lib !== 'testkit' : rule.includes(lib);
 }
 
-/** What a file imports, as it is written there. */
+/** Import specifiers of a file. */
 function targetsOf(path) {
   const text = readFileSync(path, 'utf8');
   const pattern = /(?:from\s+|import\s*\(\s*|require\s*\(\s*|^\s*import\s+)['"]([^'"]+)['"]/gm;
@@ -66,7 +66,7 @@ function problemsOf(path) {
   return problems.map((problem) => `${relative(root, path)} ${problem}`);
 }
 
-/** The source file that an import of another one means; undefined for a package. */
+/** The source file of an import; undefined for a package. */
 function fileOf(target, from) {
   const lib = /^@ui-rl\/(.+)$/.exec(target)?.[1];
   if (lib === undefined && !target.startsWith('.')) return undefined;
@@ -75,7 +75,7 @@ function fileOf(target, from) {
   return candidates.find((each) => importsOf.has(each));
 }
 
-/** Shortest way from one file back to itself. */
+/** Shortest import path from one file back to itself. */
 function circleThrough(start) {
   const cameFrom = new Map();
   const queue = [start];
@@ -96,7 +96,7 @@ function pathTo(file, cameFrom) {
   return path;
 }
 
-/** Circles of files, each file in one of them at most. */
+/** Import circles, each file in at most one of them. */
 function circles() {
   const reported = new Set();
   return [...importsOf.keys()].flatMap((file) => {
@@ -119,7 +119,7 @@ for (const file of files) {
     targetsOf(file).flatMap((target) => fileOf(target, file) ?? []),
   );
 }
-/** Libs whose circles are still being broken. */
+/** Libs that may still contain circles. */
 const pending = new Set(['engine']);
 const found = circles().filter((circle) => !circle.every((file) => pending.has(owner(file)[1])));
 const problems = [...files.flatMap(problemsOf), ...found.map(circleProblem)];

@@ -1,5 +1,6 @@
-// Finds sentences that readers stumble over, and prose lines that are too long. Each file may have as many as `voice.json` records, and
-// that list only shrinks: `npm run voice` checks, `npm run voice -- --update` records fewer.
+// Finds phrases that readers stumble over, and prose lines that are too long. `voice.json` records the allowed number
+// of findings per file, which can only decrease: `npm run voice` checks, `npm run voice -- --update` records lower
+// numbers.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,10 +8,10 @@ import { fileURLToPath } from 'node:url';
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const list = join(root, 'deploy/local/voice.json');
 const LONGEST_LINE = 120;
-/** Findings of a file that are printed. */
+/** Maximum findings printed per file. */
 const SHOWN = 10;
 
-/** Each pattern with what to write instead. */
+/** Each pattern with its replacement. */
 const PATTERNS = [
   [/\b(?:nobody|somebody|whoever|whatever)\b/gi, 'name the subject: the learner, a user, you'],
   [/(?:^|[.:;(*/] )(?:What|Who) (?!.*\?)/g, 'begin with a subject that has a name'],
@@ -23,7 +24,7 @@ const PATTERNS = [
 
 const GENERATED = /^docs\/reference\//;
 
-/** Prose lines of Markdown: no code, no tables, no links that cannot be broken. */
+/** Prose lines of Markdown: without code and tables. */
 function proseOf(text) {
   let inCode = false;
   return text.split('\n').filter((line) => {
@@ -48,7 +49,7 @@ function findingsOf(file) {
 
 const SKIPPED = new Set(['node_modules', 'dist', 'runs', 'coverage', 'fixtures']);
 
-/** Source files and Markdown below a folder, as paths from the root; hidden folders hold caches. */
+/** Source files and Markdown below a folder, relative to the root; skips hidden folders, which are caches. */
 function filesBelow(folder = '') {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;

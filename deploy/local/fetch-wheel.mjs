@@ -1,25 +1,28 @@
-// Downloads a wheel from a package index: `node fetch-wheel.mjs PROJECT WHEEL FILE`. PIP_INDEX_URL names another index than PyPI.
+// Downloads a wheel from a package index: `node fetch-wheel.mjs PROJECT WHEEL FILE`. PIP_INDEX_URL replaces PyPI.
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
 const PYPI = 'https://pypi.org/simple';
-/** Of the simple repository API (PEP 691), and its older form (PEP 503). */
+/** Media types of the simple repository API (PEP 691), and of its older form (PEP 503). */
 const FORMS =
   'application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1';
 
-/** The index that pip would ask; undefined where that is none of the web, or pip is told to ask none. */
+/** pip's index; undefined if it is not an HTTP URL, or if pip is configured without an index. */
 export function indexUrl({ PIP_INDEX_URL: url, PIP_NO_INDEX: none } = process.env) {
   if (none && !/^(0|false|no|off)$/i.test(none)) return undefined;
   return /^https?:/.test(url || PYPI) ? url || PYPI : undefined;
 }
 
-/** An address without the password that it may hold. */
+/** An address without its password. */
 export function withoutPassword(address) {
   const url = new URL(address);
   return Object.assign(url, { username: '', password: '' }).href;
 }
 
-/** Name and password of an address go in a header, and to its own origin only: `fetch` takes no address that holds them. */
+/**
+ * Sends the name and password of an address in a header, to its own origin only: `fetch` rejects addresses that
+ * contain them.
+ */
 function asked(address, index) {
   const { origin, username, password } = new URL(index);
   const isOwn = username !== '' && new URL(address).origin === origin;

@@ -1,5 +1,5 @@
-// Gathers the npm packages that compiled code needs into a few files in dist/packages, and has that code name these: a process that
-// would load a thousand small files loads some hundred, and starts in half the time.
+// Bundles the npm packages of compiled code into a few files in dist/packages, and rewrites that code to require
+// these: a process then loads a hundred files instead of a thousand, and starts in half the time.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,11 +10,11 @@ const dist = join(root, 'dist');
 const gathered = join(dist, 'packages');
 const stamp = join(dist, '.packages.stamp');
 
-/** Find programs, libraries or data beside their own code, and so stay where npm has put them. */
+/** Packages that locate programs, libraries or data relative to their own code, so they stay in node_modules. */
 const AT_HOME = ['onnxruntime-node', 'sharp', 'playwright', '@electric-sql/pglite', 'pg'];
-/** Changes what is there for all: as a package of its own it is loaded before those that count on it. */
+/** Modifies globals: as a separate bundle it loads before its users. */
 const FIRST = ['reflect-metadata'];
-/** Are watched by what makes services crash (test/faults/crash-points.cjs), which reaches for what these do not export. */
+/** Packages that test/faults/crash-points.cjs patches; it accesses modules that these do not export. */
 const WATCHED = [
   '@nats-io/transport-node',
   '@nats-io/nats-core',
@@ -22,10 +22,10 @@ const WATCHED = [
   '@nats-io/kv',
   '@nats-io/obj',
 ];
-/** Are imported when they are needed as well: of two copies, what one is told the other does not know. */
+/** Packages that are also imported dynamically: two copies would not share state. */
 const IMPORTED = ['@opentelemetry/api'];
 const LEFT_ALONE = [...AT_HOME, ...FIRST, ...WATCHED, ...IMPORTED];
-/** As the compiler writes them. What is imported when it is needed (`import()`) stays as it is. */
+/** As emitted by the compiler. Dynamic imports (`import()`) are unchanged. */
 const REQUIRED = /\brequire\("([^"]+)"\)/g;
 
 const packageOf = (id) =>
@@ -46,7 +46,7 @@ function compiledFiles() {
     .filter((file) => file.endsWith('.js'));
 }
 
-/** The package's module that a file requires, by its own name or by where it was gathered; null where it is none of these. */
+/** The bundled package module that a file requires, by its own name or by its bundle path; null if it is not one. */
 function requiredModule(file, specifier) {
   if (isGathered(specifier)) return specifier;
   const path = relative(gathered, join(dirname(file), specifier));
@@ -89,8 +89,8 @@ function findPackageJSON(folder) {
 const ASKED = 'asked:';
 
 /**
- * Where a bundle begins for a module, by the file that Node would take. That of CommonJS is asked for by a module of ours: to
- * rolldown 1.2, what begins a bundle is an ECMAScript module to all others that import it.
+ * The entry of a bundle for a module, by the file that Node would load. A CommonJS module is required from a wrapper:
+ * rolldown 1.2 treats a bundle's entry as an ECMAScript module for all other importers.
  */
 function entryOf(id) {
   const file = requireOf.resolve(id);
@@ -105,14 +105,14 @@ const askingModules = {
 };
 
 async function gather(modules) {
-  // A fresh clone has installed it by now.
+  // Imported here: a fresh clone has installed it by now.
   const { rolldown } = await import('rolldown');
   const bundle = await rolldown({
     input: Object.fromEntries(modules.map((id) => [id, entryOf(id)])),
     plugins: [askingModules],
     cwd: root,
     platform: 'node',
-    // What is not installed is optional to who asks for it.
+    // A package that is not installed is optional for its importer.
     external: (id) => LEFT_ALONE.includes(packageOf(id)),
     logLevel: 'silent',
   });
@@ -120,9 +120,9 @@ async function gather(modules) {
   await bundle.write({
     dir: gathered,
     format: 'cjs',
-    // Not `import()`, which Jest does not know.
+    // Jest does not support `import()`.
     dynamicImportInCjs: false,
-    // Nest tells classes apart by their names.
+    // Nest identifies classes by name.
     keepNames: true,
     entryFileNames: '[name].js',
     chunkFileNames: 'shared/[name]-[hash].js',
@@ -130,7 +130,7 @@ async function gather(modules) {
   await bundle.close();
 }
 
-/** Of whatever the files would be made from: this program, the packages, the modules that are asked for. */
+/** Fingerprint of all inputs: this program, the packages, the required modules. */
 function fingerprint(modules) {
   const hash = createHash('sha256');
   for (const path of [import.meta.filename, join(root, 'node_modules/.package-lock.json')])
@@ -150,7 +150,7 @@ export async function gatherPackages() {
     console.log('Gathering packages …');
     await gather(modules);
   }
-  // Its time says that it is not older than what is installed.
+  // The stamp's modification time must not be older than the installed packages.
   writeFileSync(stamp, print);
   for (const file of files) link(file);
 }

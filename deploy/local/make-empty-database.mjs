@@ -1,4 +1,5 @@
-// Makes an empty database of the embedded PostgreSQL, which new ones begin with: to make one takes ten times as long as to unpack it.
+// Creates an empty database of the embedded PostgreSQL as a template for new ones: creating one takes ten times as
+// long as unpacking it.
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './tools.mjs';
@@ -6,7 +7,7 @@ import { root } from './tools.mjs';
 const dist = join(root, 'dist');
 const PREFIX = 'embedded-database-';
 
-/** One for each version of the package: where another one is installed, the old one is no use. */
+/** One per version of the package; the template of another version is unusable. */
 export async function makeEmptyDatabase() {
   const manifest = join(root, 'node_modules/@electric-sql/pglite/package.json');
   const name = `${PREFIX}${JSON.parse(readFileSync(manifest, 'utf8')).version}.tar.gz`;

@@ -1,4 +1,4 @@
-// Finds the pages of MiniWoB++, or fetches them: from Python's package index, or by git.
+// Finds the pages of MiniWoB++, or downloads them: from Python's package index, or by git.
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -19,7 +19,7 @@ import { indexUrl, withoutPassword } from './fetch-wheel.mjs';
 import { cache, ensure, onPath, run } from './tools.mjs';
 import { unzip } from './unzip.mjs';
 
-/** The release, its wheel, and the commit that has the same pages. */
+/** The release, its wheel, and the commit with the same pages. */
 export const RELEASE = {
   project: 'miniwob',
   version: '1.1.0',
@@ -27,18 +27,21 @@ export const RELEASE = {
   wheelSha256: '297006e84219d56ad037e843527ed773a4a82509dc43b6031ec4a3ad3e3e61d9',
   repository: 'https://github.com/Farama-Foundation/miniwob-plusplus',
   commit: '3f461ffcca7cecd2e84f603c6908ea16a0dfbc0c',
-  /** Of the names and contents of all files below `miniwob/html`: what `sha256sum` prints for them, in order of their names, summed up again. */
+  /**
+   * Digest of the names and contents of all files below `miniwob/html`: SHA-256 of the output of `sha256sum` for
+   * them, sorted by name.
+   */
   pagesSha256: '28d34feb886387e9f9e27a78136867968344d5dc7e621240eefefbff75770f7b',
 };
 
 const PAGES = 'miniwob/html';
-/** Are in the repository, and in no wheel. */
+/** Files that exist only in the repository, not in wheels. */
 const OF_GIT = /(^|\/)\.git/;
 
-/** Where the set-up puts it; the task source finds it there by the same name (`fetched` of its page). */
+/** The setup's folder; the task source finds it by the same name (`fetched` of its page). */
 const folderOf = ({ version }) => join(cache, `miniwob-${version}`);
 
-/** The checkout that MINIWOB_DIR names, else what the set-up has fetched. */
+/** The checkout in MINIWOB_DIR, otherwise the downloaded one. */
 export function findMiniwob(release = RELEASE) {
   const named = process.env.MINIWOB_DIR;
   if (!named) return existsSync(folderOf(release)) ? folderOf(release) : undefined;
@@ -46,7 +49,7 @@ export function findMiniwob(release = RELEASE) {
   throw new Error(`MINIWOB_DIR=${named} is no checkout of MiniWoB++: there is no ${join(named, PAGES)}`);
 }
 
-/** The folder that has the pages, fetched where they are missing. Throws with what to do where nothing brings them. */
+/** The folder of the pages, downloaded if missing. Throws with instructions if no download succeeds. */
 export function ensureMiniwob(release = RELEASE) {
   const { project, version, repository } = release;
   return ensure(
@@ -60,7 +63,10 @@ export function ensureMiniwob(release = RELEASE) {
   );
 }
 
-/** pip knows indexes, proxies and certificates of its user. It is told the digest as well, so that it takes no other file. */
+/**
+ * Uses pip, which has the user's indexes, proxies and certificates. It checks the digest, too, so it accepts no other
+ * file.
+ */
 function byPip(release) {
   const { project, version, wheelSha256 } = release;
   const pip = onPath('pip3', 'pip');
@@ -97,7 +103,7 @@ function byIndex(release) {
   const { project, wheel } = release;
   const index = indexUrl();
   const script = join(import.meta.dirname, 'fetch-wheel.mjs');
-  // Newer versions of Node use the proxies of the environment where they are told to.
+  // Newer versions of Node use the environment's proxies only with this variable.
   const env = { ...process.env, NODE_USE_ENV_PROXY: '1' };
   return {
     by: `${wheel} from ${index === undefined ? 'no index' : withoutPassword(index)}`,
@@ -118,7 +124,7 @@ function byGit(release) {
     can: () => onPath('git') !== undefined,
     fetch: () =>
       inFolder((folder) => {
-        // It asks for no password: the set-up asks nothing.
+        // Disables password prompts: the setup is not interactive.
         const env = { ...process.env, GIT_TERMINAL_PROMPT: '0' };
         const git = (...args) => run('git', ['-C', folder, '-c', 'core.autocrlf=false', ...args], { env });
         const isFetched =
@@ -156,7 +162,7 @@ function keepWheel(folder, release) {
   return keep(folder, licences, release);
 }
 
-/** Moves pages and licence into the cache, whole or not at all, where they are those of the release. */
+/** Moves pages and license into the cache atomically, if they match the release. */
 function keep(folder, licences, release) {
   const digest = digestOf(join(folder, PAGES));
   if (digest !== release.pagesSha256) {
@@ -175,18 +181,18 @@ function keep(folder, licences, release) {
         filter: (path) => !OF_GIT.test(relative(folder, path)),
       });
     }
-    // Services may be other users.
+    // Services may run as other users.
     chmodSync(made, 0o755);
     renameSync(made, place);
   } catch (error) {
     rmSync(made, { recursive: true, force: true });
-    // Another set-up was faster.
+    // Another setup was faster.
     if (!existsSync(place)) throw error;
   }
   return true;
 }
 
-/** Of all files below a folder: their names and contents. */
+/** A digest of the names and contents of all files below a folder. */
 export function digestOf(folder) {
   if (!existsSync(folder)) return 'of nothing';
   const names = readdirSync(folder, { recursive: true })

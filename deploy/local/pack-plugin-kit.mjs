@@ -1,5 +1,5 @@
-// Packs plugin-kit with what it needs of other libs into a package that installs outside of the repository:
-// node deploy/local/pack-plugin-kit.mjs [--out <folder>] [--name @ui-rl/plugin-kit]. Prints the path of the tarball.
+// Packs plugin-kit and the libs it needs into a package that installs outside of the repository: node
+// deploy/local/pack-plugin-kit.mjs [--out <folder>] [--name @ui-rl/plugin-kit]. Prints the path of the tarball.
 import { spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -17,7 +17,7 @@ import { parseArgs } from 'node:util';
 import { relink, SPECIFIER } from './relink.mjs';
 import { root } from './tools.mjs';
 
-/** Of graph only what losses and optimizers are written in, and only its types: it runs inside the engine. */
+/** The exports of graph that losses and optimizers use; only their types, since they run inside the engine. */
 const GRAPH_NAMES = ['ops', 'Value'];
 
 function run(command, args, cwd) {
@@ -59,7 +59,7 @@ function specifiersOf(text) {
   return [...text.matchAll(SPECIFIER)].map(([, , , specifier]) => specifier);
 }
 
-/** The types of graph that are named above, and what these need. */
+/** Keeps only the types of graph listed above, and those they depend on. */
 function trimGraph(folder) {
   const graph = join(folder, 'graph');
   const index = join(graph, 'src/index.d.ts');
@@ -78,7 +78,7 @@ function trimGraph(folder) {
   for (const file of filesOf(graph)) if (!needed.has(file)) rmSync(file);
 }
 
-/** Libs are named by where they lie in the package. Returns the packages that are needed besides. */
+/** Rewrites lib imports to paths within the package. Returns the npm packages that are needed. */
 function relinkAll(folder) {
   const packages = new Set();
   for (const file of filesOf(folder)) {

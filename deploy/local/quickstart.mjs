@@ -1,4 +1,5 @@
-// One command on a fresh clone: set up, then train the small default model on the demo tasks. `npm run quickstart -- --help`.
+// One command on a fresh clone: runs the setup, then trains the small default model on the demo tasks. `npm run
+// quickstart -- --help`.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setup } from './setup.mjs';
@@ -20,7 +21,7 @@ try {
       },
     },
   );
-  // The terminal sends Ctrl-C to the child as well; it cleans up and its exit code becomes ours.
+  // The terminal sends Ctrl-C to the child as well; it cleans up, and this process exits with its exit code.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 1)));
 } catch (error) {

@@ -1,15 +1,15 @@
-// Has compiled files name the libs they import by where these lie, so that they are found outside of the repository.
+// Rewrites lib imports in compiled files to relative paths, so that they resolve outside of the repository.
 import { dirname, relative } from 'node:path';
 
-/** Specifiers of imports, in types and in code of every kind. */
+/** Import specifiers in types and in any kind of code. */
 export const SPECIFIER = /(from\s+|import\s*\(\s*|require\(\s*|import\s+)(['"])([^'"]+)\2/g;
 
-/** Those of compiled code alone: what it holds as text, such as components to begin with, stays as it is. */
+/** Only `require` calls of compiled code: imports inside its strings, such as component templates, are unchanged. */
 export const REQUIRED = /(require\()(['"])([^'"]+)\2/g;
 
 /**
  * @param text of `file`
- * @param indexOf the path of a lib's index, without extension
+ * @param indexOf returns the path of a lib's index, without extension
  */
 export function relink(text, file, indexOf, pattern = SPECIFIER) {
   return text.replaceAll(pattern, (all, before, quote, specifier) => {

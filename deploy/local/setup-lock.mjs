@@ -1,4 +1,4 @@
-// One set-up at a time changes node_modules, the cache and dist of a checkout.
+// Ensures that only one setup at a time changes node_modules, the cache and dist of a checkout.
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,7 +6,7 @@ import { cache } from './tools.mjs';
 
 const POLL_MS = 500;
 
-/** Waits until no other set-up is at work here. @returns what ends the lock */
+/** Waits until no other setup runs here. @returns a function that releases the lock */
 export async function lockSetup() {
   mkdirSync(cache, { recursive: true });
   const path = join(cache, 'setup.lock');
@@ -30,7 +30,9 @@ export async function lockSetup() {
   };
 }
 
-/** A link is made whole or not at all. The lock of a process that has ended is moved aside, which one process alone can do. */
+/**
+ * Creating a link is atomic. The lock of a process that has ended is renamed first, which only one process can do.
+ */
 function take(own, path) {
   try {
     linkSync(own, path);

@@ -1,5 +1,5 @@
-// Makes a fresh clone ready: packages, nats-server, Chromium, build; with `--tests` also what only tests need. Does only what is
-// missing. `npm run setup`.
+// Prepares a fresh clone: packages, nats-server, Chromium, build; with `--tests` also the programs of tests. Skips
+// what is already present. `npm run setup`.
 import { spawn } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { ensureTestTools } from './test-tools.mjs';
 import { ensureChromium, ensureNatsServer, root } from './tools.mjs';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-/** As `engines` of package.json says: the oldest version of each line that has everything that is needed. */
+/** Like `engines` of package.json: the oldest supported version of each release line. */
 const OLDEST = { 20: 19, 22: 13, 24: 11 };
 
 function checkNode() {
@@ -27,15 +27,15 @@ async function installPackages() {
   const lock = join(root, 'package-lock.json');
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
   console.log('Installing packages …');
-  // With the digests of package-lock.json; .npmrc keeps packages from running scripts.
+  // npm checks the digests of package-lock.json; .npmrc disables the packages' scripts.
   const npm = spawn('npm', ['ci', '--no-audit', '--no-fund'], { cwd: root, stdio: 'inherit' });
   const failure = await endOf(npm);
   if (failure !== null) throw new Error(`npm ci ${failure}. npm run setup installs everything anew`);
 }
 
 /**
- * How a child ended, null where it went well. Ctrl-C ends it at once and waits for it: npm would go on for minutes to bring back what was there
- * before, and the next set-up installs everything anew anyway.
+ * How a child failed, null on success. Ctrl-C kills it and waits for its exit: npm would take minutes to restore the
+ * previous state, and the next setup reinstalls everything anyway.
  */
 function endOf(child) {
   const stop = () => child.kill('SIGKILL');
@@ -49,7 +49,7 @@ function endOf(child) {
   });
 }
 
-/** Makes sure of everything a run needs, with `tests` also of what only tests use; prints where the programs are. */
+/** Ensures everything that a run needs, with `tests` also what only tests use; prints the locations of programs. */
 export async function setup({ tests = false } = {}) {
   checkNode();
   const unlock = await lockSetup();

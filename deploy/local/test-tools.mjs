@@ -1,4 +1,5 @@
-// Finds what only tests need: PostgreSQL, adb, a Vulkan driver in software, what desktops are made of, the pages of MiniWoB++. Fetches a missing one, or says how to.
+// Finds the programs of tests: PostgreSQL, adb, a software Vulkan driver, the programs of desktops, the pages of
+// MiniWoB++. Downloads a missing one, or prints instructions.
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
@@ -16,7 +17,7 @@ import { byAptInstall, byAptUnpack, cache, ensure, isExecutable, onPath, root } 
 const postgresCache = join(cache, 'postgres');
 const vulkanCache = join(cache, 'vulkan');
 
-/** Folder with initdb and postgres: of PATH, of Debian's packages, or what `fetchPostgres` brought. */
+/** Folder with initdb and postgres: on PATH, from Debian's packages, or from `fetchPostgres`. */
 function findPostgres() {
   const debian = '/usr/lib/postgresql';
   const versions = existsSync(debian) ? readdirSync(debian).toSorted((a, b) => Number(b) - Number(a)) : [];
@@ -41,12 +42,12 @@ function fetchPostgres() {
   const options = { cwd: postgresCache, stdio: ['ignore', 'ignore', 'inherit'] };
   const install = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   if (spawnSync('npm', install, options).status !== 0) return false;
-  // npm packages hold no links: the package's own script makes those that its libraries are looked up by.
+  // npm packages cannot contain links: the package's own script creates those by which its libraries are found.
   const link = ['scripts/hydrate-symlinks.js'];
   return spawnSync(process.execPath, link, { ...options, cwd: fetchedPostgres() }).status === 0;
 }
 
-/** Chromium brings both the loader and a driver in software, SwiftShader, side by side. */
+/** Chromium includes a Vulkan loader and SwiftShader, a software driver, in one folder. */
 const holdsVulkan = (folder) =>
   ['vk_swiftshader_icd.json', 'libvk_swiftshader.so', 'libvulkan.so.1'].every((name) =>
     existsSync(join(folder, name)),
@@ -81,7 +82,7 @@ function findAdb() {
   return onPath('adb') ?? [join(adbCache, 'adb')].find(isExecutable);
 }
 
-/** Debian's adb looks for its libraries in a folder of the system: here it is told where they lie. */
+/** Debian's adb expects its libraries in a system folder: a wrapper sets their actual path. */
 function keepAdb(folder) {
   const program = join(folder, 'usr/lib/android-sdk/platform-tools/adb');
   const libraries = readdirSync(join(folder, 'usr/lib'))
@@ -97,13 +98,13 @@ function keepAdb(folder) {
   return true;
 }
 
-/** X server, window manager and a small program of the environment `desktop`; where they are, it finds out itself. */
+/** The X server, window manager and test program of the environment `desktop`, which locates them itself. */
 function findDesktop() {
   const found = ['Xvfb', 'openbox', 'xterm', 'bwrap', 'xkbcomp', 'setpriv'].map((name) => onPath(name));
   return found.includes(undefined) ? undefined : dirname(found[0]);
 }
 
-/** Makes sure of everything the tests need, and notes where it is for @ui-rl/testkit. */
+/** Ensures everything that tests need, and records the locations for @ui-rl/testkit. */
 export function ensureTestTools({ natsServer, chromium }) {
   const tools = {
     natsServer,

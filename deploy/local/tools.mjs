@@ -1,4 +1,5 @@
-// Finds the programs that npm does not bring: nats-server and Chromium. Fetches a missing one, or says how to.
+// Finds the programs that npm does not install: nats-server and Chromium. Downloads a missing one, or prints
+// instructions.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   accessSync,
@@ -17,14 +18,17 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
-/** Everything the set-up fetches lies here. An installed package may be another user's, and is replaced by the next version. */
+/**
+ * The folder of all downloads. An installed package may belong to another user, and the next version replaces it, so
+ * a package does not store them in its own folder.
+ */
 export const cache = resolve(process.env.UIRL_CACHE_DIR || (isClone() ? join(root, '.cache') : userCache()));
 const binaries = join(cache, 'bin');
-/** Of a program that fetches something. */
+/** Time limit of a download program. */
 const FETCH_TIMEOUT_MS = 600_000;
 const SAID_LINES = 6;
 
-/** No package ever holds npm's lock file. */
+/** A published package never contains npm's lock file. */
 function isClone() {
   return existsSync(join(root, 'package-lock.json'));
 }
@@ -53,7 +57,9 @@ export function onPath(...names) {
   return undefined;
 }
 
-/** A program named by an environment variable must exist: a wrong path is an error, not a reason to look elsewhere. */
+/**
+ * A program named by an environment variable must exist: a wrong path is an error, not a reason to search elsewhere.
+ */
 function fromEnvironment(variable) {
   const path = process.env[variable];
   if (!path) return undefined;
@@ -93,7 +99,7 @@ export function findChromium() {
   );
 }
 
-/** Whether the program ended well; what it says of a failure is shown, unless it is `quiet`: another way is tried then. */
+/** Whether the program succeeded. Shows its output on failure, unless `quiet` because another way is tried next. */
 export function run(command, args, { quiet = false, ...options } = {}) {
   const { status, signal, stderr, error } = spawnSync(command, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -102,7 +108,7 @@ export function run(command, args, { quiet = false, ...options } = {}) {
     ...options,
   });
   if (status === 0) return true;
-  // Ctrl-C: no other way is tried.
+  // Ctrl-C: do not try another way.
   if (signal === 'SIGINT' || status === 130) throw new Error(`Stopped while ${command} was at work`);
   if (!quiet) {
     const said = error?.message ?? stderr.trim().split('\n').slice(-SAID_LINES).join('\n  ');
@@ -113,9 +119,12 @@ export function run(command, args, { quiet = false, ...options } = {}) {
 
 const isRoot = () => process.getuid?.() === 0;
 
-/** A way to fetch something: `by` says it to whoever watches, `can` whether this machine has what it takes, `fetch` whether it went well. */
+/**
+ * A way to obtain something: `by` describes it, `can` tells whether this machine supports it, `fetch` returns whether
+ * it succeeded.
+ */
 
-/** Installs the distribution's packages, which it has signed: on Debian, for root. */
+/** Installs the distribution's signed packages: on Debian, as root. */
 export function byAptInstall(...packages) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   const install = (options) =>
@@ -128,8 +137,8 @@ export function byAptInstall(...packages) {
 }
 
 /**
- * Downloads the distribution's packages without what they depend on, unpacks them and lets `take` have the folder.
- * Needs no root: where the lists of packages are missing or old, it fetches lists of its own.
+ * Downloads the distribution's packages without dependencies, unpacks them and passes the folder to `take`. Needs no
+ * root: if the package lists are missing or old, it downloads its own.
  */
 export function byAptUnpack(packages, take) {
   return {
@@ -142,9 +151,9 @@ export function byAptUnpack(packages, take) {
 function aptUnpack(packages, take) {
   const folder = mkdtempSync(join(tmpdir(), 'ui-rl-apt-'));
   try {
-    // Who downloads for root is a user without rights.
+    // When root downloads, apt uses an unprivileged user.
     chmodSync(folder, 0o755);
-    // apt makes the folders of its own lists and cache, but no folder around them.
+    // apt creates the subfolders of its lists and cache, but not their parents.
     for (const name of ['lists/partial', 'cache/archives/partial'])
       mkdirSync(join(folder, name), { recursive: true });
     const own = [`Dir::State::Lists=${join(folder, 'lists')}`, `Dir::Cache=${join(folder, 'cache')}`];
@@ -171,7 +180,7 @@ function byBrew(name) {
   };
 }
 
-/** Of this download there is no digest to compare with: it is trusted for the server's certificate. */
+/** There is no known digest of this download: it relies on the server's certificate. */
 const byPlaywright = {
   by: 'playwright install chromium, from its own servers',
   can: () => true,
@@ -179,7 +188,7 @@ const byPlaywright = {
     const cli = join(dirname(createRequire(import.meta.url).resolve('playwright/package.json')), 'cli.js');
     if (!run(process.execPath, [cli, 'install', 'chromium'])) return false;
     const chromium = playwrightChromium();
-    // What it needs of the system it does not bring.
+    // Playwright does not install the system libraries it needs.
     return chromium !== undefined && run(chromium, ['--version'], { timeout: 30_000 });
   },
 };
@@ -193,7 +202,7 @@ function keepNatsServer(folder) {
   return true;
 }
 
-/** What `find` finds, at the latest after one of `ways` to fetch it; throws with `help` where none brings it. */
+/** The result of `find`, after trying the `ways` to obtain it if necessary; throws with `help` if none succeeds. */
 export function ensure(name, find, ways, help) {
   const found = find();
   if (found) return found;
@@ -209,7 +218,7 @@ export function ensureNatsServer() {
   return ensure(
     'nats-server',
     findNatsServer,
-    // Not by `apt-get install`: that starts a broker of the whole machine, with the system.
+    // Not by `apt-get install`, which would start a system-wide broker as a service.
     [byAptUnpack(['nats-server'], keepNatsServer), byBrew('nats-server')],
     'Install it with one of\n' +
       '  sudo apt-get install nats-server\n' +
@@ -222,7 +231,7 @@ export function ensureChromium() {
   return ensure(
     'Chromium',
     findChromium,
-    // Its sandbox is only recommended by Debian's package.
+    // Debian's package only recommends the sandbox.
     [byAptInstall('chromium', 'chromium-sandbox'), byPlaywright],
     'Install it with one of\n' +
       '  npx playwright install --with-deps chromium\n' +

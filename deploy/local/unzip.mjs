@@ -1,4 +1,4 @@
-// Reads a ZIP archive, such as a Python wheel, whose digest has been checked.
+// Reads a ZIP archive, such as a Python wheel, whose digest has been verified.
 import { inflateRawSync } from 'node:zlib';
 
 const END = 0x06054b50;
@@ -8,7 +8,7 @@ const HEADER_BYTES = 30;
 const STORED = 0;
 const DEFLATED = 8;
 
-/** The files of an archive: name → content. Throws where it is none, or holds a file that is packed in another way. */
+/** The files of an archive: name → content. Throws if it is not an archive, or uses an unsupported compression. */
 export function unzip(archive) {
   const end = archive.lastIndexOf(
     Buffer.from([END, END >> 8, END >> 16, END >> 24].map((byte) => byte & 255)),
@@ -26,7 +26,7 @@ export function unzip(archive) {
   return files;
 }
 
-/** Of the file whose entry of the directory is at a place. */
+/** Content of the file whose directory entry is at an offset. */
 function contentOf(archive, entry, name) {
   const method = archive.readUInt16LE(entry + 10);
   const size = archive.readUInt32LE(entry + 20);

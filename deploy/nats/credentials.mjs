@@ -1,14 +1,17 @@
-// Writes what brokers with users of few rights need into a folder: configuration, passwords, and a context file for each user.
-//   node deploy/nats/credentials.mjs FOLDER [nats://host:port[,nats://host:port …]] [--leaf user,user …] [--leaf-url tls://host:port[,…]]
-// Several addresses are those of a cluster; --leaf writes FOLDER/leaf, for a broker elsewhere behind which these users work. --leaf-url is where that
-// one calls the cluster, where it is not on port 7422 of these addresses: a load balancer, with TLS.
+// Writes the files for brokers whose users have limited permissions into a folder: configuration, passwords, and a
+// context file for each user.
+//   node deploy/nats/credentials.mjs FOLDER [nats://host:port[,nats://host:port …]] [--leaf user,user …]
+//     [--leaf-url tls://host:port[,…]]
+// Several addresses are those of a cluster. --leaf writes FOLDER/leaf, for a remote leaf-node broker with these
+// users. --leaf-url is the address at which the leaf node connects to the cluster, if it is not port 7422 of the
+// cluster's addresses: a load balancer, with TLS.
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-/** Where brokers call each other, and where others call them, counted from the port of clients: 6222 and 7422. */
+/** Ports of routes between brokers and of leaf nodes, relative to the client port: 6222 and 7422. */
 const ROUTE_PORT = 2000;
 const LEAF_PORT = 3200;
 const DEFAULT_PORT = 4222;
@@ -27,14 +30,14 @@ function newPassword() {
   return randomBytes(24).toString('hex');
 }
 
-/** Users as accounts.conf has them, each with a new password. */
+/** The users of accounts.conf, each with a new password. */
 function makeUsers() {
   return [...accounts.matchAll(/user: "(\S+)", password: \$(\w+), (permissions: \{.*\}) \}/g)].map(
     ([, name, variable, permissions]) => ({ name, variable, permissions, password: newPassword() }),
   );
 }
 
-/** Host and port of a broker, another port of it where `offset` is given. */
+/** Host and port of a broker, with the port shifted by `offset`. */
 function placeOf(url, offset = 0) {
   const { hostname, port } = new URL(url);
   return `${hostname}:${(port === '' ? DEFAULT_PORT : Number(port)) + offset}`;
@@ -74,7 +77,10 @@ function accountOf({ name }) {
   return `UIRL_${name.replaceAll('-', '_').toUpperCase()}`;
 }
 
-/** What accounts.conf has two users share that are both behind the leaf node: what one asks the other does not leave it. */
+/**
+ * The exports in accounts.conf between users that are both behind the leaf node: requests between them stay on that
+ * node.
+ */
 function sharedBy(account, others) {
   const [, block] = new RegExp(`^  ${account} \\{$([^]*?)^  \\}$`, 'm').exec(accounts);
   const among = (names) => names.split(', ').filter((name) => others.includes(name));
@@ -88,7 +94,7 @@ function sharedBy(account, others) {
   return `exports: ${list(exports)}\n    imports: ${list(imports)}`;
 }
 
-/** Where a leaf node calls brokers: with the scheme, without the user. */
+/** Addresses at which a leaf node connects to brokers: with the scheme, without the user. */
 function leafPlaces(urls, leafUrls) {
   if (leafUrls.length === 0) return urls.map((url) => ['nats-leaf', placeOf(url, LEAF_PORT)]);
   return leafUrls.map((url) => {
@@ -97,7 +103,7 @@ function leafPlaces(urls, leafUrls) {
   });
 }
 
-/** A user's connection to the brokers is bound to the user's account there, which has the same name here. */
+/** Each user's leaf connection is bound to the account of that user, which has the same name on both sides. */
 function writeLeaf(folder, places, users) {
   mkdirSync(folder, { mode: 0o700 });
   copyFileSync(join(here, 'leaf.conf'), join(folder, 'leaf.conf'));
@@ -110,7 +116,7 @@ function writeLeaf(folder, places, users) {
   );
   const remotes = users.map((user) => {
     const there = places.map(([scheme, place]) => `"${scheme}://${user.name}:${user.password}@${place}"`);
-    // Without it the address tls:// asks for nothing: whoever answers there would say whether TLS is wanted.
+    // Without it the address tls:// has no effect: the remote server would decide whether TLS is used.
     const tls = places.some(([scheme]) => scheme === 'tls') ? ', tls: { timeout: 5 }' : '';
     return `  { account: ${accountOf(user)}, urls: [${there.join(', ')}]${tls} }\n`;
   });
