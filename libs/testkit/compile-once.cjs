@@ -1,12 +1,12 @@
 const vm = require('node:vm');
 
 const { compileFunction } = vm;
-/** By file, what was compiled of it last in this process. */
+/** File → its most recently compiled source and function in this process. */
 const compiled = new Map();
 
 /**
- * Each test file loads its modules anew, and Jest has each of them compiled anew: a quarter of what a small test file costs. A script
- * that is compiled once, and run in the realm of each test file, gives the same functions.
+ * Each test file loads its modules anew, and Jest compiles each of them again: a quarter of the cost of a small test
+ * file. A script that is compiled once, and run in the realm of each test file, gives equivalent functions.
  */
 vm.compileFunction = (source, parameters, options = {}) => {
   const { filename, parsingContext, importModuleDynamically } = options;
@@ -28,9 +28,9 @@ class CompiledModule {
     const head = `(function (${parameters.join(', ')}) {`;
     this.script = new vm.Script(`${head}${source}\n})`, {
       filename,
-      // Positions in stack traces are those of the file.
+      // Keeps the positions in stack traces.
       columnOffset: -head.length,
-      // One test file runs at a time: `import()` is that of the latest.
+      // One test file runs at a time, so `import()` uses the latest one's.
       importModuleDynamically: (...request) => this.importModuleDynamically(...request),
     });
   }

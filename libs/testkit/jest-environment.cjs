@@ -6,10 +6,10 @@ require('./compile-once.cjs');
 process.env.ORT_DISABLE_TELEMETRY ??= '1';
 
 /**
- * Each test file has a folder for temporary files of its own, and fails where it leaves something behind.
+ * Gives each test file its own temporary folder, and fails the file if it leaves files or processes behind.
  *
- * onnxruntime-node compares typed arrays with the constructors of the realm it was loaded in.
- * Jest runs tests in another realm, so the outer constructors are put into it, with the error that the outer DataView throws.
+ * onnxruntime-node compares typed arrays with the constructors of the realm it was loaded in. Jest runs tests in
+ * another realm, so this adds the outer constructors to it, with the error that the outer DataView throws.
  */
 module.exports = class Environment extends TestEnvironment {
   constructor(config, context) {

@@ -1,7 +1,10 @@
-// Not by `require`: the check of types would follow it to Jest's, and find fault with all programs that have none.
+// Not by `require`: type checking would follow it into Jest's types, and report errors for programs without them.
 const { default: Sequencer } = module.require('@jest/test-sequencer');
 
-/** Take longest, in turn what starts many processes and what keeps to its own. Begun last, they would be waited for. */
+/**
+ * The longest test files, alternating between those that start many processes and those that run in one. If they
+ * started last, the run would wait for them.
+ */
 const LONG = [
   'test/faults/kill.spec.ts',
   'libs/api/src/try/try-page.spec.ts',
@@ -31,7 +34,7 @@ const LONG = [
   'libs/api/',
 ];
 
-/** How long files take is known from the last time; in a fresh clone the long ones have to be named. */
+/** Jest knows the duration of files from the previous run; in a fresh clone the long ones must be listed. */
 module.exports = class LongFirst extends Sequencer {
   sort(tests) {
     const sorted = super.sort(tests);

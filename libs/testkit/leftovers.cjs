@@ -3,24 +3,24 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { setTimeout: delay } = require('node:timers/promises');
 
-/** What ends by itself, such as the processes of a browser that was closed, may take so long. */
+/** How long processes that end by themselves, such as those of a closed browser, may take. */
 const GRACE_MS = 5_000;
 
 /**
- * Finds what a test file leaves behind. While it runs, TMPDIR names a folder of its own: whatever is in it afterwards was not
- * removed, and whatever process was started with that variable was not ended.
+ * Finds what a test file leaves behind. TMPDIR names the file's own folder: any content at the end was not removed,
+ * and any process started with that variable was not ended.
  */
 module.exports = class Leftovers {
   constructor() {
     this.before = process.env.TMPDIR;
     this.ended = false;
     this.folder = mkdtempSync(join(tmpdir(), 'uirl-test-'));
-    // Others may pass through: PostgreSQL runs as another user.
+    // Other users need to traverse it: PostgreSQL runs as another user.
     chmodSync(this.folder, 0o711);
     process.env.TMPDIR = this.folder;
   }
 
-  /** Ends and removes what was left. Gives an error that tells what it was, null where it was nothing. */
+  /** Ends and removes leftovers. Returns an error that lists them, or null if there are none. */
   async end() {
     if (this.ended) return null;
     this.ended = true;
@@ -42,18 +42,18 @@ module.exports = class Leftovers {
     return [...processes, ...readdirSync(this.folder).map((name) => `file ${name} in ${tmpdir()}`)];
   }
 
-  /** Processes that were started with this TMPDIR; none where there is no /proc. */
+  /** Processes that were started with this TMPDIR; empty without /proc. */
   processes() {
     const found = [];
     for (const pid of process.platform === 'linux' ? readdirSync('/proc').filter(Number) : []) {
       try {
         const variables = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
-        // A browser has a folder of its own in it.
+        // A browser has its own folder in it.
         if (!variables.some((variable) => variable.startsWith(`TMPDIR=${this.folder}`))) continue;
         const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ');
         found.push({ pid: Number(pid), command: command.slice(0, 200) });
       } catch {
-        // It ended meanwhile, or is another user's.
+        // It has ended meanwhile, or belongs to another user.
       }
     }
     return found;

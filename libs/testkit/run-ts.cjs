@@ -2,6 +2,6 @@
 const { resolve } = require('node:path');
 require('../plugin-kit/src/threads/require-sources.cjs');
 
-// The file stands where it would stand if Node had been called with it.
+// Makes the arguments look as if Node had been called with the file.
 process.argv.splice(1, 1);
 require(resolve(process.argv[1]));

@@ -19,7 +19,7 @@ interface PageOptions {
   reset?: Record<string, unknown>;
 }
 
-/** Pages driven by Playwright's own calls: what the environment plugin is compared with. */
+/** Pages controlled by plain Playwright calls: the baseline for the environment plugin. */
 export class BarePages {
   private constructor(
     private readonly browser: Browser,
@@ -27,7 +27,7 @@ export class BarePages {
     private readonly viewport: { width: number; height: number },
   ) {}
 
-  /** Opens the page of a task so many times in one browser, each in a context of its own. */
+  /** Opens the page of a task `count` times in one browser, each in its own context. */
   static async open(task: Task, count: number): Promise<BarePages> {
     const options = task.environment?.options as unknown as PageOptions;
     const browser = await launchBare();
@@ -56,7 +56,7 @@ export class BarePages {
   }
 }
 
-/** A browser as Playwright launches it. */
+/** A browser with Playwright's defaults. */
 export async function launchBare(): Promise<Browser> {
   const { chromium } = await import('playwright');
   const isRoot = process.getuid?.() === 0;

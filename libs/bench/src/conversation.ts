@@ -9,11 +9,11 @@ import {
 import { loadComponents, loadTasks } from '@ui-rl/plugin-kit';
 import sharp from 'sharp';
 
-/** That of the demo tasks. */
+/** The screen size of the demo tasks. */
 const SCREEN = { width: 160, height: 224 };
 const RECTANGLES = 12;
 
-/** Turns as a policy meets them: a screenshot of its own each, the goal of a demo task, an answer of one click. */
+/** Typical turns of a policy: each with its own screenshot, the goal of a demo task, and a click as answer. */
 export async function makeTurns(
   folder: ModelFolder,
   count: number,
@@ -37,7 +37,7 @@ export async function makeTurns(
   return turns;
 }
 
-/** A screen of coloured rectangles, another one for each number. */
+/** A screen of colored rectangles, different for each number. */
 async function makeScreen(
   folder: ModelFolder,
   number: number,

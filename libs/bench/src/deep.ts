@@ -13,8 +13,8 @@ const SCREEN = { width: 1008, height: 700 };
 const LORA_RANK = 16;
 
 /**
- * One training step of an adapter on every linear layer of a large model, over two samples with a screenshot of their own
- * (about 1,000 tokens each at 28 pixels per token), from a standing start: sessions are made and files read within it.
+ * One training step with LoRA on every linear layer of a large model, over two samples with their own screenshots
+ * (about 1,000 tokens each at 28 pixels per token), from a cold start: includes creating sessions and reading files.
  */
 export async function benchDeep({
   modelDir,
@@ -83,7 +83,7 @@ async function makeSamples(folder: ModelFolder): Promise<TrainedSequence[]> {
   return samples;
 }
 
-/** A screenshot of stripes, another one for each number. */
+/** A screenshot of stripes, different for each number. */
 async function makeScreen(folder: ModelFolder, number: number): Promise<ProcessedImage> {
   const { width, height } = SCREEN;
   const pixels = Buffer.from(
@@ -95,7 +95,7 @@ async function makeScreen(folder: ModelFolder, number: number): Promise<Processe
   return folder.imageProcessor.process(png);
 }
 
-/** Follows the private memory of this process; 0 where the system has no /proc. */
+/** Tracks the private memory of this process; 0 if the system has no /proc. */
 class MemoryWatch {
   private peak = 0;
   private readonly timer = setInterval(() => this.look(), 50);
@@ -111,7 +111,7 @@ class MemoryWatch {
       const kilobytes = /^RssAnon:\s+(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
       this.peak = Math.max(this.peak, Number(kilobytes ?? 0) * 1024);
     } catch {
-      // Another system: nothing to read.
+      // Not Linux: /proc is not available.
     }
   }
 }

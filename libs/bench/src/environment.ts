@@ -8,15 +8,15 @@ import { tapPointOf } from './tap-points';
 const PAGES = [1, 4, 8];
 const DEADLINE_MS = 30_000;
 
-/** A number of pages that can each execute steps. */
+/** Pages that execute steps concurrently. */
 interface Pages {
   step(page: number, index: number): Promise<void>;
 }
 
 /**
- * Steps per second (a click, then a screenshot) on the demo phone with 1, 4 and 8 pages at once: the browser environment
- * as the env service drives it, against Playwright's own click and screenshot on pages of the same size. The ratio is the
- * lowest of the three. Memory of the browsers: with 8 pages open, before the comparison opens its own.
+ * Steps per second (a click, then a screenshot) on the demo phone with 1, 4 and 8 concurrent pages: the browser
+ * environment as used by the env service, against Playwright's click and screenshot on pages of the same size. The
+ * ratio is the lowest of the three. Browser memory is measured with 8 pages open, before the baseline opens its own.
  */
 export async function benchEnvironment({ quick, onProgress }: BenchOptions): Promise<PartResult> {
   const { rounds, steps } = quick ? { rounds: 3, steps: 20 } : { rounds: 10, steps: 40 };
@@ -50,7 +50,7 @@ export async function benchEnvironment({ quick, onProgress }: BenchOptions): Pro
   }
 }
 
-/** Steps of each page one after the other, all pages at once. */
+/** Steps of each page are sequential, pages run concurrently. */
 async function stepsPerSecond(on: Pages, pages: number, steps: number): Promise<number> {
   const began = performance.now();
   const play = async (page: number): Promise<void> => {
@@ -60,14 +60,14 @@ async function stepsPerSecond(on: Pages, pages: number, steps: number): Promise<
   return (pages * steps * 1000) / (performance.now() - began);
 }
 
-/** A task of the demo source, without an end before the benchmark's. */
+/** A task of the demo source that does not end before the benchmark. */
 export async function phoneTask(): Promise<Task> {
   const registry = await loadComponents();
   const [task] = await loadTasks(registry, [{ source_type: 'demo_training', limit: 1 }]);
   return task;
 }
 
-/** Sessions of the environment plugin, as the env service holds them. */
+/** Sessions of the environment plugin, as in the env service. */
 export class PluginPages implements Pages {
   private steps = 0;
 

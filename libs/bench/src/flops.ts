@@ -1,36 +1,38 @@
 import type { LinearSpec } from '@ui-rl/models';
 
 /**
- * Useful floating-point operations of one training step, counted from the model's shapes for the tokens and patches that
- * are there: no padding, nothing that is computed twice, no element-wise work.
+ * Required floating-point operations of one training step, computed from the model's shapes for the actual tokens and
+ * patches: without padding, recomputation or element-wise operations.
  *
- *   product of [n, in] and [in, out]            2 · n · in · out
- *   linear layer, weight trained                3 products: forward, gradient of the input, gradient of the weight
- *   linear layer, weight frozen                 2 products: forward, gradient of the input
- *   layer whose input needs no gradient         1 product less: patch embedding; with frozen vision and embeddings
- *                                               the query, key and value layers of the first decoder layer
- *   LoRA of rank r on [in, out]                 layers [in, r] and [r, out], both trained
- *   experts                                     those that a router picks for a token, each a linear layer
- *   causal attention over T tokens, width w     4 · w · T · (T + 1) / 2 forward, twice that backward
- *   attention over the P patches of an image    4 · w · P² forward, twice that backward
- *   last decoder layer                          queries, output and feed-forward only at the positions a trained token
- *                                               is predicted from; so is the output layer
- *   vision tower                                once per distinct image where it is trained; frozen, its features come
- *                                               from a cache and count nothing
+ *     product of [n, in] and [in, out]            2 · n · in · out
+ *     linear layer, weight trained                3 products: forward, gradient of the input, gradient of the weight
+ *     linear layer, weight frozen                 2 products: forward, gradient of the input
+ *     layer whose input needs no gradient         1 product less: patch embedding; with frozen vision and embeddings
+ *                                                 the query, key and value layers of the first decoder layer
+ *     LoRA of rank r on [in, out]                 layers [in, r] and [r, out], both trained
+ *     experts                                     those that a router selects for a token, each a linear layer
+ *     causal attention over T tokens, width w     4 · w · T · (T + 1) / 2 forward, twice that backward
+ *     attention over the P patches of an image    4 · w · P² forward, twice that backward
+ *     last decoder layer                          queries, output and feed-forward only at the positions from which a
+ *                                                 trained token is predicted; so is the output layer
+ *     vision tower                                once per distinct image if trained; if frozen, its features
+ *                                                 come from a cache and cost nothing
  */
 export interface ModelCost {
   linears: readonly LinearSpec[];
   hiddenSize: number;
   vocabSize: number;
-  /** Numbers in one patch: what the patch embedding maps to the vision tower's width. */
+  /** Input values of one patch, which the patch embedding maps to the vision tower's width. */
   patchSize: number;
-  /** Patches that become one token. */
+  /** Patches that are merged into one token. */
   patchesPerToken: number;
 }
 
 /** Sizes of one step. */
 export interface StepCost {
-  /** Tokens of each sample, and the positions of those that are trained: token t is predicted from the t tokens before it. */
+  /**
+   * Tokens of each sample, and the positions of the trained ones: token t is predicted from the t tokens before it.
+   */
   samples: readonly { tokens: number; trained: readonly number[] }[];
   /** Patches of each distinct image. */
   images: readonly { patches: number }[];
@@ -38,12 +40,12 @@ export interface StepCost {
 
 export type TrainedPart = { mode: 'full' } | { mode: 'lora'; rank: number };
 
-/** A linear layer at work on `rows` rows. */
+/** A linear layer applied to `rows` rows. */
 interface Layer {
   rows: number;
   inFeatures: number;
   outFeatures: number;
-  /** Whether a gradient flows on to what the layer reads. */
+  /** Whether a gradient flows to the layer's input. */
   passesGradient: boolean;
 }
 

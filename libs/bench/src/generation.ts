@@ -12,7 +12,7 @@ const MAX_ROWS = 64;
 const GROUP = 8;
 const NEW_TOKENS = 64;
 
-/** Requests at once, each with a prompt of its own or in groups of samples of the same prompt. */
+/** Concurrent requests, each with its own prompt or in groups of samples of the same prompt. */
 interface Load {
   name: string;
   rows: number;
@@ -27,9 +27,9 @@ const LOADS: readonly Load[] = [
 ];
 
 /**
- * Tokens per second with 1, 8 and 64 requests at once, 64 new tokens each after a prompt with a screenshot: of its own, and
- * for 64 requests also as a learner meets them, 8 samples of each prompt. The screenshots are encoded before the clock
- * starts, the prompts are read within it.
+ * Tokens per second with 1, 8 and 64 concurrent requests, 64 new tokens each after a prompt with its own screenshot;
+ * for 64 requests also with 8 samples per prompt, as in a learner. Screenshots are encoded before the measurement,
+ * prompts are prefilled within it.
  */
 export async function benchGeneration({
   modelDir,
@@ -100,7 +100,10 @@ async function generate(
     throw new Error(`a response ended after ${short.tokens.length} of ${NEW_TOKENS} tokens`);
 }
 
-/** The same model with an end-of-turn token that is never sampled, the image placeholder: responses have one length. */
+/**
+ * The same model with an end-of-turn token that is never sampled, the image placeholder: all responses have the same
+ * length.
+ */
 export async function withoutEnd(modelDir: string): Promise<string> {
   const { family, tokenizer } = await loadModelFolder(modelDir);
   const dir = await mkdtemp(join(tmpdir(), 'ui-rl-bench-'));

@@ -1,11 +1,11 @@
 import { Graph, ops, Session, tensor, zeros } from '@ui-rl/graph';
 
-/** Products of these sizes; the fastest is the machine's rate. */
+/** Matrix sizes; the fastest determines the machine's rate. */
 const SIZES = [512, 1024, 2048];
-/** Per measurement and size. */
+/** Operations per measurement and size. */
 const FLOPS = 4e10;
 
-/** The rate of plain fp32 matrix products of this machine, through the tensor engine that trains. */
+/** This machine's rate of plain fp32 matrix products, by the tensor engine that trains. */
 export class MatrixProducts {
   private constructor(private readonly products: readonly (() => Promise<number>)[]) {}
 

@@ -6,7 +6,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Milliseconds that work takes. */
+/** Duration of work in milliseconds. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   await work();
@@ -14,8 +14,8 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 /**
- * Runs things in turn, `rounds` times, so that whatever slows the machine meets all of them alike.
- * @returns what each gave, one list per thing
+ * Runs functions in turn, `rounds` times, so that other load on the machine affects all of them alike.
+ * @returns the results, one list per function
  */
 export async function alternate(
   rounds: number,
@@ -28,24 +28,24 @@ export async function alternate(
   return results;
 }
 
-/** Median over the rounds of one thing divided by another. */
+/** Median over the rounds of one result divided by another. */
 export function medianRatio(above: readonly number[], below: readonly number[]): number {
   return median(above.map((value, round) => value / below[round]));
 }
 
-/** Highest resident set so far of this process, bytes. */
+/** Peak resident set of this process, in bytes. */
 export function ownPeakRss(): number {
   return process.resourceUsage().maxRSS * 1024;
 }
 
-/** Highest resident set so far of another process, bytes; 0 where the system has no /proc. */
+/** Peak resident set of another process, in bytes; 0 if the system has no /proc. */
 export function peakRssOf(pid: number | undefined): number {
   return pid === undefined ? 0 : statusOf(pid, 'VmHWM') * 1024;
 }
 
 /**
- * Memory that all processes below one hold now, bytes: what they share is divided among them. 0 where the system has no
- * /proc.
+ * Current memory of all descendants of a process, in bytes: shared memory is divided among its users. 0 if the system
+ * has no /proc.
  */
 export function memoryBelow(ancestor: number): number {
   const parents = new Map(processIds().map((pid) => [pid, statusOf(pid, 'PPid')]));
@@ -76,7 +76,7 @@ function statusOf(pid: number, field: string): number {
   return numberIn(`/proc/${pid}/status`, field);
 }
 
-/** A number behind its name in a file of /proc; 0 where the process is gone. */
+/** A number after its name in a /proc file; 0 if the process is gone. */
 function numberIn(file: string, field: string): number {
   try {
     return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync(file, 'utf8'))?.[1] ?? 0);

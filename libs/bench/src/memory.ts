@@ -11,8 +11,8 @@ const ROWS = 24;
 const NEW_TOKENS = 16;
 
 /**
- * Memory of a process that does what the learner does: one engine with an adapter, 24 rows generated at once, one training
- * step over what they answered.
+ * Memory of a process that works like the learner: one engine with an adapter, 24 rows generated concurrently, one
+ * training step on the generated answers.
  */
 export async function benchMemory({ modelDir, onProgress }: BenchOptions): Promise<PartResult> {
   const beforeBytes = ownPeakRss();

@@ -16,9 +16,9 @@ const DEADLINE_MS = 30_000;
 const START_TIMEOUT_MS = 60_000;
 
 /**
- * What a step costs besides the browser's share: the median round trip of env.step over a real broker to a real env
- * service, minus the median of the same steps asked of the environment directly, in turn. `replay` is the round trip of a
- * step that is answered from memory, screenshot included.
+ * Cost of a step in addition to the browser: the median round trip of env.step over a real broker to a real env
+ * service, minus the median of the same steps on the environment directly, in alternation. `replay` is the round trip
+ * of a step that is answered from the cache, including the screenshot.
  */
 export async function benchMessages({ quick, onProgress }: BenchOptions): Promise<PartResult> {
   const task = await phoneTask();
@@ -63,14 +63,14 @@ async function measure(session: BusSession, direct: PluginPages, steps: number):
   return { overheadMs: overBusMs - directMs, overBusMs, directMs, replayMs };
 }
 
-/** A session that an env service holds, asked as an actor does. */
+/** A session of an env service, with requests like an actor's. */
 class BusSession {
   constructor(
     private readonly bus: BusService,
     private readonly opened: EnvOpenReply,
   ) {}
 
-  /** Requested again with the same index, the service answers from its cache of replies. */
+  /** A repeated index is answered from the service's cache of replies. */
   async step(index: number): Promise<void> {
     const { sessionId, instance, screenshot } = this.opened;
     const action = { action: 'click', ...tapPointOf(index, screenshot) };
@@ -79,7 +79,7 @@ class BusSession {
   }
 }
 
-/** A private broker and an env service with a run to serve. */
+/** A private broker and an env service with a run. */
 class Services {
   private constructor(
     private readonly dir: string,

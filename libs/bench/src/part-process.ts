@@ -1,4 +1,4 @@
-// Measures one part in a process of its own, for `runAllParts`.
+// Measures one part in its own process, for `runAllParts`.
 import 'reflect-metadata';
 import { runPart, type PartMessage, type PartQuestion } from './run';
 

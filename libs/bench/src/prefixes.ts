@@ -16,14 +16,15 @@ import { adapterOf } from './trained';
 
 const EPISODES = 8;
 const TURNS = 10;
-/** As many as a click in JSON takes. */
+/** The length of a click in JSON. */
 const NEW_TOKENS = 16;
-/** 140 tokens of the small model; screenshots of real devices are some hundreds of any. */
+/** 140 tokens in the small model; screenshots of real devices have some hundreds in any model. */
 const SCREEN = { width: 320, height: 448 };
 
 /**
- * Seconds to sample eight episodes of ten turns at once, each prompt holding all turns before it with their screenshots: where a prompt
- * is read on from the turn before, and where it is read whole. Features of screenshots are cached either way.
+ * Seconds to sample eight concurrent episodes of ten turns, each prompt containing all previous turns with their
+ * screenshots: with prefix caching, and with the whole prompt prefilled each time. Features of screenshots are cached
+ * in both cases.
  */
 export async function benchPrefixes({
   modelDir,
@@ -49,7 +50,7 @@ export async function benchPrefixes({
   const [sharing, whole] = [await start(true), await start(false)];
   try {
     let round = 0;
-    // Other answers in each round, so that no turn but the first is known from the round before.
+    // Different answers in each round, so that only the first turn is cached from the previous round.
     const play = (engine: LocalEngine) => (): Promise<number> =>
       timed(() => playAll(engine, folder, turns, Math.floor(round++ / 2)));
     const same = [await playAll(sharing, folder, turns, -1), await playAll(whole, folder, turns, -1)];
@@ -85,7 +86,7 @@ interface Counts {
   times: Record<string, number>;
 }
 
-/** All episodes at once: what was sampled, by episode and turn. */
+/** Plays all episodes concurrently; returns the sampled tokens by episode and turn. */
 function playAll(
   engine: LocalEngine,
   folder: ModelFolder,

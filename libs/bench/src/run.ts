@@ -22,30 +22,30 @@ const RUN_PART: Record<PartName, (options: BenchOptions) => Promise<PartResult>>
   prefixes: benchPrefixes,
 };
 
-/** What `--json` writes. */
+/** The output of `--json`. */
 export interface BenchReport {
   date: string;
   machine: { cores: number; processor: string; memoryBytes: number; node: string };
-  /** Useful operations per second of a training step, of those of plain matrix products; null where not measured. */
+  /** Operations per second of a training step, relative to plain matrix products; null if not measured. */
   train_vs_matmul: number | null;
-  /** Tokens per second of 64 rows, of those of one row. */
+  /** Tokens per second of 64 rows, relative to one row. */
   generate_64_vs_1: number | null;
-  /** Steps per second of the environment, of those of bare Playwright. */
+  /** Steps per second of the environment, relative to plain Playwright. */
   env_vs_playwright: number | null;
-  /** Milliseconds of a step besides the browser's share. */
+  /** Milliseconds per step in addition to the browser. */
   step_overhead_ms: number | null;
-  /** Highest resident set by process. */
+  /** Peak resident set by process. */
   peak_rss_bytes: Record<string, number>;
   details: Partial<Record<PartName, Record<string, unknown>>>;
 }
 
-/** What the process of a part is asked. */
+/** The request to the process of a part. */
 export interface PartQuestion {
   part: PartName;
   options: Omit<BenchOptions, 'onProgress'>;
 }
 
-/** What it answers: lines while it measures, then the report. */
+/** Its messages: progress lines, then the report. */
 export type PartMessage = { line: string } | { report: BenchReport };
 
 /** Measures one part in this process. */
@@ -53,7 +53,7 @@ export async function runPart(part: PartName, options: BenchOptions): Promise<Be
   return report({ [part]: await RUN_PART[part](options) });
 }
 
-/** Measures all parts, each in a process of its own: none finds the memory, threads or browsers of another. */
+/** Measures all parts, each in its own process, so that memory, threads and browsers are not shared. */
 export async function runAllParts(options: BenchOptions): Promise<BenchReport> {
   const reports: BenchReport[] = [];
   for (const part of PARTS) reports.push(await inOwnProcess(part, options));
@@ -81,7 +81,7 @@ function report(results: Partial<Record<PartName, PartResult>>): BenchReport {
   };
 }
 
-/** Reports of single parts as one. */
+/** Merges the reports of single parts. */
 export function merged(reports: readonly BenchReport[]): BenchReport {
   const measured = (key: 'train_vs_matmul' | 'generate_64_vs_1' | 'env_vs_playwright' | 'step_overhead_ms') =>
     reports.map((each) => each[key]).find((value) => value !== null) ?? null;

@@ -8,7 +8,7 @@ export interface ScreenSize {
   height: number;
 }
 
-/** The demo phone's, and a desktop browser's. */
+/** The demo phone's screen size, and a desktop browser's. */
 export const SCREEN_SIZES: ScreenSize[] = [
   { width: 160, height: 224 },
   { width: 1280, height: 800 },
@@ -16,7 +16,7 @@ export const SCREEN_SIZES: ScreenSize[] = [
 
 const SCREENS = 8;
 
-/** PNGs of screens that differ, encoded as the browser environment has them: the demo phone, or a page full of words. */
+/** PNGs of distinct screens as encoded by the browser environment: the demo phone, or a page full of words. */
 export async function takeScreens(size: ScreenSize): Promise<Uint8Array[]> {
   const browser = await launchBare();
   try {
@@ -40,7 +40,7 @@ async function shots(browser: Browser, size: ScreenSize): Promise<Uint8Array[]> 
   return pngs;
 }
 
-/** Cards of text in several columns, other words for each seed. */
+/** Cards of text in several columns, with different words for each seed. */
 async function showWords(page: Page, seed: number): Promise<void> {
   const words = [
     'screen',

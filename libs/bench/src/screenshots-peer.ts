@@ -1,4 +1,4 @@
-// The env service's or the learner's side of `benchScreenshots`, in a process of its own as in a run.
+// The env service's or the learner's side of `benchScreenshots`, in its own process as in a run.
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -8,10 +8,13 @@ import { IsArray, IsIn, IsInt, IsString } from 'class-validator';
 
 export const STEP = 'bench.screenshots.step';
 export const ACT = 'bench.screenshots.act';
-/** Whose screenshots they are. */
+/** The run of the screenshots. */
 export const RUN = 'bench';
 
-/** How screenshots travel: as bytes in every message, stored once and named by their hash, or as bytes the first time. */
+/**
+ * How screenshots are transferred: as bytes in every message, stored once and referenced by hash, or as bytes the
+ * first time.
+ */
 export type Travel = 'bytes' | 'hash' | 'new-bytes';
 
 export interface PeerQuestion {
@@ -37,7 +40,7 @@ export class ActQuestion {
   hashes: string[];
 }
 
-/** Screenshots that a learner keeps. */
+/** Screenshots that a learner caches. */
 const KEPT = 256;
 
 function serveEnvironment(bus: BusService, screens: readonly Uint8Array[]): void {
@@ -45,7 +48,7 @@ function serveEnvironment(bus: BusService, screens: readonly Uint8Array[]): void
     subject: STEP,
     schema: StepQuestion,
     handle: async ({ travel, screen }) => {
-      // No two screenshots of a run are the same.
+      // Screenshots of a run never repeat.
       const png = Buffer.concat([screens[screen % screens.length], randomBytes(8)]);
       const hash = sha256(png);
       if (travel !== 'hash') return { png, hash };

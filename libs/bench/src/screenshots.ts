@@ -24,9 +24,9 @@ const TIMEOUT_MS = 30_000;
 const TURNS = 6;
 
 interface Load {
-  /** Screenshots that the policy reads in a turn. */
+  /** Screenshots in the prompt of a turn. */
   history: number;
-  /** Episodes at once. */
+  /** Concurrent episodes. */
   episodes: number;
 }
 
@@ -37,10 +37,11 @@ const LOADS: Load[] = [
 ];
 
 /**
- * What a turn's messages cost with screenshots as bytes (from env to actor, from actor to learner with every request whose
- * history holds them, from actor to the blob store), by hash (the env service stores them, the learner fetches what it does not
- * know), and as bytes of which the learner is sent each screenshot once, later by hash. Env, learner and actor are processes of their own over a real broker, and do nothing else; times are those of whole
- * episodes, the stored screenshots included.
+ * Message cost of a turn with screenshots as bytes (from env to actor, from actor to learner with every request whose
+ * history contains them, from actor to the blob store), by hash (the env service stores them, the learner fetches
+ * unknown ones), and as bytes only the first time a learner gets each screenshot, later by hash. Env, learner and
+ * actor are separate processes with a real broker and no other work; times cover whole episodes, including storing
+ * screenshots.
  */
 export async function benchScreenshots({ quick, onProgress }: BenchOptions): Promise<PartResult> {
   const rounds = quick ? 3 : 9;
@@ -77,14 +78,14 @@ export async function benchScreenshots({ quick, onProgress }: BenchOptions): Pro
   return { ratios: {}, details, peakRssBytes };
 }
 
-/** A broker, and an env service and a learner that do nothing but pass screenshots. */
+/** A broker, and an env service and a learner that only transfer screenshots. */
 class Peers {
   private constructor(
     private readonly dir: string,
     private readonly nats: LocalNats,
     private readonly children: readonly ChildProcess[],
     private readonly bus: BusService,
-    /** Median of the screenshots. */
+    /** Median size of the screenshots. */
     readonly pngBytes: number,
   ) {}
 
@@ -105,7 +106,7 @@ class Peers {
     return new Peers(dir, nats, children, bus, median(pngs.map(({ byteLength }) => byteLength)));
   }
 
-  /** Of episodes that are played at once, milliseconds per turn of each. */
+  /** Milliseconds per turn of concurrent episodes. */
   async msPerTurn(travel: Travel, { history, episodes }: Load): Promise<number> {
     const began = performance.now();
     await Promise.all(Array.from({ length: episodes }, () => this.playEpisode(travel, history)));

@@ -1,4 +1,4 @@
-/** Where a benchmark taps: points all over the screen, the same sequence every time. */
+/** Tap positions of a benchmark: points all over the screen, always in the same sequence. */
 export function tapPointOf(
   step: number,
   { width, height }: { width: number; height: number },

@@ -11,7 +11,7 @@ import type { BenchOptions, PartResult } from './parts';
 const SAMPLES = 128;
 const LORA_RANK = 32;
 
-/** What is trained, as a user would say it. */
+/** The trained weights, as configured by a user. */
 const KINDS: Record<'full' | 'lora', { model: TrainedModel; part: TrainedPart }> = {
   full: {
     model: { name: 'policy', role: 'policy', trainable: { mode: 'full' } },
@@ -21,9 +21,9 @@ const KINDS: Record<'full' | 'lora', { model: TrainedModel; part: TrainedPart }>
 };
 
 /**
- * One optimizer step over 128 turns, each with its own screenshot: forward, backward, gradient accumulation, clipping,
- * AdamW, and the way to the device worker and back. Its useful operations per second, divided by what plain matrix
- * products reach in the same minute.
+ * One optimizer step over 128 turns, each with its own screenshot: forward, backward, gradient accumulation,
+ * clipping, AdamW, and the transfer to the device worker and back. Reports its operations per second relative to
+ * plain matrix products in the same minute.
  */
 export async function benchTraining({ modelDir, quick, onProgress }: BenchOptions): Promise<PartResult> {
   const folder = await loadModelFolder(modelDir);
@@ -95,7 +95,7 @@ async function benchKind(
   }
 }
 
-/** As if the policy itself had sampled the answers, some of them good and some bad. */
+/** Treats the answers as sampled by the policy itself, some good and some bad. */
 async function withOldLogprobs(
   engine: LocalEngine,
   { family }: ModelFolder,

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
 
-/** IPv4 addresses of the link itself, where clouds serve credentials: networks and their prefixes. */
+/** IPv4 link-local and other addresses at which clouds serve credentials: networks and their prefixes. */
 const LINK_LOCAL_IPV4: readonly (readonly [network: string, prefix: number])[] = [
   ['169.254.0.0', 16],
   ['168.63.129.16', 32], // Azure
@@ -12,7 +12,10 @@ const LINK_LOCAL_IPV6: readonly (readonly [network: string, prefix: number])[] =
   ['fd00:ec2::254', 128], // AWS
   ['fd20:ce::254', 128], // Google Cloud
 ];
-/** IPv6 forms that hold an IPv4 address, given as two groups, and the bit it begins at. `BlockList` knows `::ffff:0:0/96`. */
+/**
+ * IPv6 forms that embed an IPv4 address, given as two groups, and the bit at which it starts. `BlockList` handles
+ * `::ffff:0:0/96`.
+ */
 const EMBEDDING: readonly (readonly [form: (ipv4: string) => string, bit: number])[] = [
   [(ipv4) => `::${ipv4}`, 96], // IPv4-compatible (RFC 4291, 2.5.5.1)
   [(ipv4) => `::ffff:0:${ipv4}`, 96], // IPv4-translated (RFC 2765)
@@ -23,15 +26,17 @@ const EMBEDDING: readonly (readonly [form: (ipv4: string) => string, bit: number
 
 const linkLocal = blockList();
 
-/** Whether an IP address belongs to the link itself, also written as an IPv6 address that holds an IPv4 one. */
+/**
+ * Whether an IP address is link-local or a cloud metadata address, including IPv6 addresses that embed an IPv4 one.
+ */
 export function isLinkLocal(address: string): boolean {
   return linkLocal.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
-/** A lookup for sockets that fails for names which lead to the link itself alone. */
+/** A lookup for sockets that fails if a name resolves only to link-local addresses. */
 export const lookupBeyondLink: LookupFunction = lookupWith(lookup);
 
-/** {@link lookupBeyondLink} over another resolver. */
+/** {@link lookupBeyondLink} with another resolver. */
 export function lookupWith(resolve: typeof lookup): LookupFunction {
   return (host, options, done) => {
     resolve(host, { ...options, all: true }, (error, found) => {
@@ -50,7 +55,7 @@ export function lookupWith(resolve: typeof lookup): LookupFunction {
   };
 }
 
-/** Whether a host, as a URL or a socket has it, is a link-local IP address; false for names. */
+/** Whether a host, as written in a URL or used by a socket, is a link-local IP address; false for names. */
 export function isLinkLocalHost(host: string): boolean {
   const address = host.replace(/^\[(.*)\]$/, '$1');
   return isIP(address) !== 0 && isLinkLocal(address);
@@ -66,7 +71,7 @@ function blockList(): BlockList {
   return list;
 }
 
-/** An IPv4 address as two groups of an IPv6 one: `a9fe:a9fe`. */
+/** An IPv4 address as two groups of an IPv6 address: `a9fe:a9fe`. */
 function groupsOf(ipv4: string): string {
   const [a, b, c, d] = ipv4.split('.').map(Number);
   return [a * 256 + b, c * 256 + d].map((group) => group.toString(16)).join(':');

@@ -37,7 +37,7 @@ it('gives an answer within the limit as it is', async () => {
 it.each(['/endless', '/bomb'])('stops reading %s at the limit', async (path) => {
   const response = await boundedFetch({ maxBytes: 2 * MIB })(zeros.address + path);
   await expect(response.text()).rejects.toThrow(`answered more than ${2 * MIB} bytes`);
-  // What is compressed lies in the buffers of sockets as a whole.
+  // A compressed response fits completely into socket buffers.
   if (path === '/endless') expect(zeros.sentBytes).toBeLessThan(200 * MIB);
 });
 

@@ -2,31 +2,31 @@ import { TransformStream } from 'node:stream/web';
 import type { Agent, Response as UndiciResponse } from 'undici';
 import { isLinkLocalHost, lookupBeyondLink } from './addresses';
 
-/** What an answer from outside may be. */
+/** Limits for responses of external servers. */
 export interface FetchLimits {
-  /** Bytes of the body, decompressed. */
+  /** Maximum size of the decompressed body, in bytes. */
   maxBytes: number;
-  /** The owner of this machine chose the address, so link-local addresses are allowed. */
+  /** This machine's owner chose the address, so link-local addresses are allowed. */
   isTrusted?: boolean;
 }
 
-/** The body of an answer is larger than the limit. */
+/** The response body exceeds the limit. */
 export class AnswerTooLong extends Error {
   override readonly name = 'AnswerTooLong';
 }
 
-/** An address, a name that resolves to it, or a redirect leads to the link itself, where clouds serve credentials. */
+/** An address, a name that resolves to it, or a redirect is link-local, where clouds serve credentials. */
 export class LinkLocalRefused extends Error {
   override readonly name = 'LinkLocalRefused';
 }
 
-/** Why a request came to nothing, to be put behind an address: `cannot be reached: ECONNREFUSED`. */
+/** Why a request failed, to be appended to an address: `cannot be reached: ECONNREFUSED`. */
 export function fetchFailure(error: unknown): string {
   if (error instanceof AnswerTooLong) return error.message;
   return `cannot be reached: ${innermost(error)}`;
 }
 
-/** What `fetch` and clients over it say lies in the cause of their error. */
+/** `fetch` and clients based on it put the reason into the cause of their error. */
 function innermost(error: unknown): string {
   const { cause, code, message } = error as { cause?: unknown; code?: unknown; message: string };
   return typeof cause === 'object' && cause !== null
@@ -37,9 +37,9 @@ function innermost(error: unknown): string {
 }
 
 /**
- * `fetch` for answers from outside: a body fails with {@link AnswerTooLong} once it has more than `maxBytes` bytes, counted after
- * decompression. Link-local addresses fail with a cause of {@link LinkLocalRefused} unless `isTrusted`, also behind names and redirects.
- * Pass a signal: there is no other deadline.
+ * `fetch` for external servers: reading a body fails with {@link AnswerTooLong} after `maxBytes` bytes, counted after
+ * decompression. Link-local addresses fail with a cause of {@link LinkLocalRefused} unless `isTrusted`, also behind
+ * names and redirects. Pass a signal: there is no other deadline.
  */
 export function boundedFetch({ maxBytes, isTrusted = false }: FetchLimits): typeof fetch {
   const bounded = async (input: string | URL, init?: object): Promise<UndiciResponse> => {
@@ -54,7 +54,7 @@ export function boundedFetch({ maxBytes, isTrusted = false }: FetchLimits): type
     const body = response.body.pipeThrough(countingStream(maxBytes));
     return new Response(body, { status, statusText, headers });
   };
-  // undici's types and those of the platform describe the same standard.
+  // undici's types and the platform's describe the same standard.
   return bounded as unknown as typeof fetch;
 }
 
@@ -75,7 +75,7 @@ let client: Promise<Client> | undefined;
 /** Loaded with the first request: most processes send none. */
 async function loadClient(): Promise<Client> {
   const { Agent, buildConnector, fetch, Response } = await import('undici');
-  // The caller's signal is the only deadline: undici's own (300 s) would cut off long training requests.
+  // The caller's signal is the only deadline: undici's own (300 s) would abort long training requests.
   const timeouts = { headersTimeout: 0, bodyTimeout: 0 };
   const connect = buildConnector({ lookup: lookupBeyondLink });
   const untrusted = new Agent({

@@ -1,8 +1,8 @@
-/** Of what a server says: an error page may be large. */
+/** Limits the error text, since an error page may be large. */
 const MAX_TEXTS = 64;
 const MAX_CHARACTERS = 4_000;
 const MAX_DEPTH = 8;
-/** Fields that explain an error, in the servers' different forms. Others, such as `input`, repeat the request. */
+/** Fields that explain an error in the servers' different formats. Others, such as `input`, repeat the request. */
 const EXPLAINS = new Set([
   'error',
   'errors',
@@ -19,18 +19,18 @@ const EXPLAINS = new Set([
   'innererror',
 ]);
 
-/** What an endpoint says of a request that it refuses. */
+/** The error of an endpoint for a rejected request. */
 export interface ServerError {
   message: string;
-  /** The field of the request that is wrong, where the server names it. */
+  /** The invalid request field, if the server names it. */
   param: string | undefined;
   code: unknown;
   type: unknown;
 }
 
 /**
- * The error in the body of an answer, whichever form it has: OpenAI's `{error: {message, param}}`, vLLM's and SGLang's
- * `{object: 'error', message}`, FastAPI's `{detail: [{loc, msg}]}`, Google's list, text alone, or an error within another one.
+ * The error in a response body in any of these formats: OpenAI's `{error: {message, param}}`, vLLM's and SGLang's
+ * `{object: 'error', message}`, FastAPI's `{detail: [{loc, msg}]}`, Google's list, plain text, or a nested error.
  */
 export function serverError(body: object): ServerError {
   const texts: string[] = [];
@@ -56,7 +56,7 @@ function collect(value: unknown, texts: string[], depth: number): void {
   }
 }
 
-/** The first `param`, or the end of the first `loc`. */
+/** The first `param`, or the last element of the first `loc`. */
 function parameterIn(value: unknown, depth: number): string | undefined {
   if (depth > MAX_DEPTH) return undefined;
   if (typeof value === 'string') {

@@ -1,12 +1,10 @@
-/** a · b / 255, rounded as Pillow rounds it (`MULDIV255`). */
+/** a · b / 255, rounded like Pillow (`MULDIV255`). */
 function timesShare(a: number, b: number): number {
   const product = a * b + 128;
   return ((product >> 8) + product) >> 8;
 }
 
-/**
- * Pixels with alpha laid over white as `Image.alpha_composite` of Pillow does it (AlphaComposite.c): [P, 4] → [P, 3].
- */
+/** Blends pixels with alpha over white, like Pillow's `Image.alpha_composite` (AlphaComposite.c): [P, 4] → [P, 3]. */
 export function overWhite(rgba: Uint8Array): Uint8Array {
   const rgb = new Uint8Array((rgba.length / 4) * 3);
   for (let from = 0, to = 0; from < rgba.length; from += 4, to += 3) {
@@ -19,7 +17,10 @@ export function overWhite(rgba: Uint8Array): Uint8Array {
   return rgb;
 }
 
-/** Inks to light without a profile (`cmyk2rgb` of Pillow's Convert.c): [P, channels] → [P, 3], the four inks first. */
+/**
+ * Converts CMYK to RGB without a profile (`cmyk2rgb` of Pillow's Convert.c): [P, channels] → [P, 3], with the four
+ * inks first.
+ */
 export function cmykToRgb(inks: Uint8Array, channels: number): Uint8Array {
   const rgb = new Uint8Array((inks.length / channels) * 3);
   for (let from = 0, to = 0; from < inks.length; from += channels, to += 3) {

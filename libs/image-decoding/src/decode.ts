@@ -3,7 +3,7 @@ import { cmykToRgb, overWhite } from './colour';
 import type { ImageSize, RgbImage } from './image';
 import { orientationOf, orientedSize, turned } from './orientation';
 
-/** The bytes are not an image, are damaged, or claim more than {@link MAX_PIXELS}. */
+/** The bytes are not an image, are corrupt, or declare more than {@link MAX_PIXELS}. */
 export class ImageDecodingError extends Error {
   constructor(bytes: Uint8Array, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -12,14 +12,14 @@ export class ImageDecodingError extends Error {
   }
 }
 
-/** 8192 × 8192: 200 MB once decoded. A file of a few kilobytes may claim far more. */
+/** 8192 × 8192: 200 MB once decoded. A file of a few kilobytes may declare far more. */
 export const MAX_PIXELS = 2 ** 26;
 
-/** The reference implementations ignore colour profiles. */
+/** The reference implementations ignore color profiles. */
 const OPTIONS = { ignoreIcc: true, limitInputPixels: MAX_PIXELS };
 
 /**
- * Size of an encoded image as a viewer shows it, after its EXIF orientation. Reads the header only.
+ * Display size of an encoded image, after applying its EXIF orientation. Reads the header only.
  * @throws ImageDecodingError
  */
 export async function imageSize(bytes: Uint8Array): Promise<ImageSize> {
@@ -28,12 +28,12 @@ export async function imageSize(bytes: Uint8Array): Promise<ImageSize> {
 }
 
 /**
- * The pixels that a model sees of an encoded image (the first frame), as the image processors of transformers get them
- * from Pillow: turned by its EXIF orientation, laid over white where it is transparent, CMYK converted without a profile,
- * colour profiles ignored. 16-bit grey becomes the upper 8 bits, and a transparent level of a grey or 16-bit PNG is
- * transparent as PNG defines it, where Pillow clips the one and misses the other.
+ * The pixels of an encoded image (the first frame) as the image processors of transformers get them from Pillow:
+ * rotated by EXIF orientation, blended over white, CMYK converted without a profile, color profiles ignored. 16-bit
+ * gray keeps the upper 8 bits. A transparent level of a grayscale or 16-bit PNG is transparent as PNG defines it,
+ * while Pillow clips the former and misses the latter.
  *
- * @param check sees the size before the pixels are decoded.
+ * @param check receives the size before the pixels are decoded.
  * @throws ImageDecodingError
  */
 export async function decodeRgb(
@@ -47,7 +47,8 @@ export async function decodeRgb(
 }
 
 /**
- * An encoded image as a PNG with the pixels of {@link decodeRgb}. A PNG that has these pixels already comes back as it is.
+ * An encoded image as a PNG with the pixels of {@link decodeRgb}. A PNG that already has these pixels is returned
+ * unchanged.
  * @throws ImageDecodingError
  */
 export async function toRgbPng(bytes: Uint8Array): Promise<Uint8Array> {
@@ -60,7 +61,7 @@ export async function toRgbPng(bytes: Uint8Array): Promise<Uint8Array> {
     .toBuffer();
 }
 
-/** Whether each pixel is opaque. Many screenshots have an alpha channel that says nothing. */
+/** Whether every pixel is opaque. Many screenshots have an unused alpha channel. */
 async function isOpaque(bytes: Uint8Array, { hasAlpha }: sharp.Metadata): Promise<boolean> {
   if (!hasAlpha) return true;
   const stats = await readable(bytes, () => sharp(bytes, OPTIONS).stats());
@@ -71,7 +72,7 @@ function readMetadata(bytes: Uint8Array): Promise<sharp.Metadata> {
   return readable(bytes, () => sharp(bytes, OPTIONS).metadata());
 }
 
-/** The pixels in the order in which the file stores them. */
+/** The pixels in stored order, before rotation. */
 async function decodeStored(bytes: Uint8Array, { space }: sharp.Metadata): Promise<RgbImage> {
   const image = sharp(bytes, OPTIONS);
   if (space === 'cmyk') {

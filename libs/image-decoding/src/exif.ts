@@ -1,7 +1,10 @@
 const ORIENTATION = 0x0112;
 const SHORT = 3;
 
-/** The orientation in the first directory of an EXIF block, a TIFF header first; undefined where there is none. */
+/**
+ * The orientation in the first directory of an EXIF block, which starts with a TIFF header; undefined if there is
+ * none.
+ */
 function orientationIn(exif: Buffer): number | undefined {
   const little = exif.toString('latin1', 0, 2) === 'II';
   const short = (at: number): number => (little ? exif.readUInt16LE(at) : exif.readUInt16BE(at));
@@ -13,7 +16,7 @@ function orientationIn(exif: Buffer): number | undefined {
   return undefined;
 }
 
-/** The chunk eXIf of a PNG, wherever it stands: libpng reads it before the pixels only. */
+/** The chunk eXIf of a PNG at any position: libpng reads it only before the pixels. */
 function exifChunk(png: Buffer): Buffer | undefined {
   for (let at = 8; at + 12 <= png.length; at += 12 + png.readUInt32BE(at)) {
     if (png.toString('latin1', at + 4, at + 8) === 'eXIf')
@@ -22,7 +25,7 @@ function exifChunk(png: Buffer): Buffer | undefined {
   return undefined;
 }
 
-/** EXIF as ImageMagick writes it into a text of a PNG: name, length and the bytes in hex, behind "Exif\0\0". */
+/** EXIF as ImageMagick stores it in a PNG text: name, length and the bytes in hex, after "Exif\0\0". */
 function exifText(texts: readonly { keyword: string; text: string }[]): Buffer | undefined {
   const found = texts.find(({ keyword }) => keyword === 'Raw profile type exif');
   if (found === undefined) return undefined;
@@ -30,7 +33,7 @@ function exifText(texts: readonly { keyword: string; text: string }[]): Buffer |
   return bytes.toString('latin1', 0, 4) === 'Exif' ? bytes.subarray(6) : bytes;
 }
 
-/** The EXIF orientation of a PNG that stands where libpng does not look; undefined where there is none. */
+/** The EXIF orientation of a PNG at a position that libpng ignores; undefined if there is none. */
 export function hiddenOrientation(
   png: Uint8Array,
   texts: readonly { keyword: string; text: string }[] = [],
@@ -39,7 +42,7 @@ export function hiddenOrientation(
   try {
     return exif === undefined ? undefined : orientationIn(exif);
   } catch (error) {
-    // A damaged block says nothing, as for other viewers.
+    // A corrupt block is ignored, as in other viewers.
     if (error instanceof RangeError) return undefined;
     throw error;
   }

@@ -2,13 +2,13 @@ import type { Metadata } from 'sharp';
 import { hiddenOrientation } from './exif';
 import type { ImageSize, RgbImage } from './image';
 
-/** Where a pixel of the picture that is shown lies in the file. */
+/** Maps a displayed pixel to its position in the file. */
 interface Turn {
-  /** rows of the file are columns of the picture */
+  /** file rows are displayed as columns */
   swapped: boolean;
-  /** columns of the file are counted from the right */
+  /** file columns are counted from the right */
   fromRight: boolean;
-  /** rows of the file are counted from below */
+  /** file rows are counted from the bottom */
   fromBelow: boolean;
 }
 
@@ -18,7 +18,7 @@ const turn = (swapped: boolean, fromRight: boolean, fromBelow: boolean): Turn =>
   fromBelow,
 });
 
-/** By EXIF orientation (CIPA DC-008, tag 0x0112); 1, and whatever else a file says, leaves the picture as it is. */
+/** By EXIF orientation (CIPA DC-008, tag 0x0112); 1 and invalid values mean no rotation. */
 const turns: Readonly<Record<number, Turn>> = {
   2: turn(false, true, false),
   3: turn(false, true, true),
@@ -29,7 +29,7 @@ const turns: Readonly<Record<number, Turn>> = {
   8: turn(true, true, false),
 };
 
-/** The orientation of EXIF, or where that says nothing of XMP, as Pillow's `exif_transpose` takes it: 1 to 8. */
+/** The orientation of EXIF, or else of XMP, like Pillow's `exif_transpose`: 1 to 8. */
 export function orientationOf(bytes: Uint8Array, { format, orientation, xmp, comments }: Metadata): number {
   const exif = orientation ?? (format === 'png' ? hiddenOrientation(bytes, comments) : undefined);
   const said = /tiff:Orientation(?:="|>)([0-9])/.exec(xmp?.toString('latin1') ?? '');
@@ -37,12 +37,12 @@ export function orientationOf(bytes: Uint8Array, { format, orientation, xmp, com
   return found in turns ? found : 1;
 }
 
-/** Size of the picture that is shown. */
+/** Size of the displayed picture. */
 export function orientedSize({ width, height }: ImageSize, orientation: number): ImageSize {
   return turns[orientation]?.swapped === true ? { width: height, height: width } : { width, height };
 }
 
-/** The picture that is shown. */
+/** The displayed picture. */
 export function turned(image: RgbImage, orientation: number): RgbImage {
   const way = turns[orientation];
   if (way === undefined) return image;

@@ -5,7 +5,7 @@ import type { Theme } from './look/theme';
 import type { ElementKind } from './truth';
 import type { Texts } from './words/texts';
 
-/** Facts about an element that its `data-` attributes hold for the ground truth. */
+/** Properties of an element, stored in its `data-` attributes for the ground truth. */
 export interface Marks {
   name?: string;
   value?: string;
@@ -17,21 +17,21 @@ export interface Marks {
   column?: number;
   label?: number;
   under?: string;
-  /** Whether it answers to a pointer, where its kind does not say so. */
+  /** Whether it reacts to a pointer, if its kind does not determine that. */
   interactive?: boolean;
 }
 
-/** Materials that the widgets of one page share. */
+/** Resources shared by the widgets of one page. */
 export interface Materials {
   random: Random;
   texts: Texts;
   theme: Theme;
   icons: IconSet;
-  /** Makes a widget of a kind. */
+  /** Creates a widget of a kind. */
   widget: (kind: PlacedKind, draft: Draft) => Widget;
 }
 
-/** A page while it is made: the materials of its widgets, and the parts that they have added. */
+/** A page under construction: the shared resources of its widgets, and the parts they have added. */
 export class Draft {
   readonly parts: PagePart[];
   readonly random: Random;
@@ -42,7 +42,7 @@ export class Draft {
 
   constructor(
     private readonly materials: Materials,
-    /** Width that a widget may take, in CSS pixels. */
+    /** Available width for a widget, in CSS pixels. */
     readonly width: number,
     within?: Draft,
   ) {
@@ -60,7 +60,7 @@ export class Draft {
     return this.materials.widget(kind, this);
   }
 
-  /** Widgets of these kinds one below the other, as the content of another one, shown where the element `inside` is open. */
+  /** Stacks widgets of these kinds as the content of another one; visible while the element `inside` is open. */
   content(kinds: readonly PlacedKind[], count: number, inside?: number): Widget {
     const before = this.parts.length;
     const widgets = Array.from({ length: count }, () => this.widget(this.random.pick(kinds)));
@@ -77,13 +77,13 @@ export class Draft {
     return this.ids.last;
   }
 
-  /** Draws whether something is so. */
+  /** True with the given probability. */
   chance(probability: number): boolean {
     return this.random.chance(probability);
   }
 }
 
-/** Kinds of widgets that fit into a panel or a section of an accordion. */
+/** Kinds of widgets that fit into a panel or an accordion section. */
 export const SMALL_KINDS: readonly PlacedKind[] = [
   'text',
   'text',
@@ -102,7 +102,7 @@ export function escape(text: string): string {
   return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
 }
 
-/** The attributes that make an element of a page one of the ground truth. */
+/** The attributes that add an element of a page to the ground truth. */
 export function mark(id: number, kind: ElementKind, marks: Marks = {}): string {
   const own = Object.entries(marks)
     .filter(([, value]) => value !== undefined)
@@ -110,7 +110,7 @@ export function mark(id: number, kind: ElementKind, marks: Marks = {}): string {
   return `data-e="${id}" data-k="${kind}"${own.join('')}`;
 }
 
-/** A widget as HTML, with the height that it takes about, in CSS pixels. */
+/** A widget as HTML, with its approximate height in CSS pixels. */
 export interface Widget {
   html: string;
   height: number;

@@ -14,24 +14,24 @@ import { notice } from './widgets/notice';
 import { Texts } from './words/texts';
 
 export interface GenerateOptions {
-  /** Multiples of 16; drawn from the seed where it is left out. */
+  /** Multiples of 16; sampled from the seed by default. */
   viewport?: Viewport;
-  /** Kinds of widgets on the page; every kind where it is left out. */
+  /** Kinds of widgets on the page; all kinds by default. */
   kinds?: readonly PlacedKind[];
-  /** Whether lists, menus and sections have room to open: no part of the page cuts them off. */
+  /** Whether lists, menus and sections have space to open without being clipped. */
   isRoomy?: boolean;
-  /** The kind of page; drawn, or none, where it is left out. */
+  /** The kind of scene; by default sampled, or none. */
   scene?: SceneKind;
 }
 
-/** Share of the pages that a dialog covers at first. */
+/** Share of pages initially covered by a dialog. */
 const COVERED = 0.1;
-/** Share of the pages with a bar of instructions on top. */
+/** Share of pages with an instruction bar at the top. */
 const NOTICED = 0.2;
-/** Share of the pages of the kinds that people know. */
+/** Share of pages with a familiar scene. */
 const SCENE_SHARE = 0.25;
 
-/** Width and height of viewports with how often they are drawn. */
+/** Viewport widths and heights with their weights. */
 const VIEWPORTS: readonly (readonly [number, number, number])[] = [
   [160, 208, 30],
   [160, 224, 10],
@@ -46,7 +46,7 @@ const VIEWPORTS: readonly (readonly [number, number, number])[] = [
   [480, 352, 2],
 ];
 
-/** One of a list whose last element is its weight. */
+/** A random item of a list; the last element of each item is its weight. */
 function weighted<T extends readonly unknown[]>(random: Random, list: readonly T[]): T {
   const weightOf = (each: T): number => each[each.length - 1] as number;
   let left = random.next() * list.reduce((sum, each) => sum + weightOf(each), 0);
@@ -58,7 +58,7 @@ function drawViewport(random: Random): Viewport {
   return { width, height };
 }
 
-/** The scene of a page; none where it is made of separate widgets. */
+/** The scene of a page; none for a page of separate widgets. */
 function drawScene(random: Random, { kinds, scene }: GenerateOptions): SceneKind | undefined {
   const drawn = random.pick(SCENE_KINDS);
   const isScene = random.chance(SCENE_SHARE) && kinds === undefined;

@@ -1,6 +1,6 @@
 import type { ScreenTruth } from './truth';
 
-/** Kinds of parts of a page: widgets, and the `records` (mails, posts, files, products) and forms of scenes. */
+/** Kinds of page parts: widgets, and the `records` (mails, posts, files, products) and forms of scenes. */
 export const WIDGET_KINDS = [
   'text',
   'heading',
@@ -39,19 +39,19 @@ export const WIDGET_KINDS = [
 
 export type WidgetKind = (typeof WIDGET_KINDS)[number];
 
-/** Kinds that a page places one by one; records and forms come with scenes. */
+/** Kinds that a page places individually; records and forms are part of scenes. */
 export type PlacedKind = Exclude<WidgetKind, 'records' | 'form'>;
 
-/** An element of a part that can be named: an option, a row, a tab, an item. */
+/** A nameable element of a part: an option, a row, a tab, an item. */
 export interface PartItem {
   id: number;
   name: string;
   value?: string;
-  /** Id of the item that shows it when it is open. */
+  /** Id of the item that reveals it when open. */
   inside?: number;
 }
 
-/** Whole pages of the kinds that people know. */
+/** Complete pages of familiar kinds. */
 export const SCENE_KINDS = [
   'mail',
   'feed',
@@ -68,37 +68,37 @@ export const SCENE_KINDS = [
 
 export type SceneKind = (typeof SCENE_KINDS)[number];
 
-/** A control in a row of records: what it does, by its name, and the number of the row among the items, from 0. */
+/** A control in a row of records: its effect, by name, and the index of the row among the items. */
 export interface PartAction {
   id: number;
   name: string;
   row: number;
 }
 
-/** One widget of a page with its own parameters, so that tasks can be stated from them. */
+/** One widget of a page with its parameters, from which tasks can be generated. */
 export interface PagePart {
   /** Id of its main element. */
   id: number;
   kind: WidgetKind;
   name: string;
-  /** The tab or the header of a section that shows it when it is open. */
+  /** The tab or section header that reveals it when open. */
   inside?: number;
   items?: PartItem[];
   /** Actions on the items of records, or on a form. */
   actions?: PartAction[];
-  /** The value at the start: text, number, names of chosen options, cells of a table. */
+  /** The initial value: text, number, names of selected options, cells of a table. */
   value?: unknown;
   min?: number;
   max?: number;
   step?: number;
-  /** Of a stepper: `field` where its value can be typed. */
+  /** For a stepper: `field` if its value can be typed. */
   form?: string;
-  /** Of a date picker: how it writes a date, such as `Y-M-D`, and the year and month that it shows at first. */
+  /** For a date picker: its date format, such as `Y-M-D`, and the initially displayed year and month. */
   format?: string;
   month?: readonly [number, number];
 }
 
-/** A page before it is drawn. Equal seeds, options and assets give equal bytes. */
+/** A page before rendering. Equal seeds, options and assets give equal bytes. */
 export interface GeneratedPage {
   seed: number;
   width: number;
@@ -106,7 +106,7 @@ export interface GeneratedPage {
   html: string;
   parts: PagePart[];
   scene?: SceneKind;
-  /** Digest of the names and versions of the fonts and icon sets that were installed. */
+  /** Digest of the names and versions of the installed fonts and icon sets. */
   assets: string;
 }
 
@@ -115,7 +115,7 @@ export interface Viewport {
   height: number;
 }
 
-/** A page as drawn: 3 bytes (red, green, blue) per pixel, row by row. */
+/** A rendered page: 3 bytes (red, green, blue) per pixel, row by row. */
 export interface Screen {
   seed: number;
   width: number;

@@ -1,7 +1,7 @@
 /** [left, top, width, height] in CSS pixels of the page's viewport, at scale 1. */
 export type Box = readonly [number, number, number, number];
 
-/** Names of elements, as a person would call them. */
+/** Common names of element kinds. */
 export const ELEMENT_KINDS = [
   'button',
   'link',
@@ -47,7 +47,7 @@ export const ELEMENT_KINDS = [
 
 export type ElementKind = (typeof ELEMENT_KINDS)[number];
 
-/** One visible character: not clipped, covered or transparent. Spaces are left out. */
+/** One visible character: not clipped, covered or transparent. Spaces are omitted. */
 export interface TruthCharacter {
   text: string;
   box: Box;
@@ -75,23 +75,23 @@ export interface TruthElement {
   kind: ElementKind;
   /** Its text, its label, the name of its icon or its placeholder; '' if none. */
   name: string;
-  /** Text of a field, value of a slider or stepper, chosen option. */
+  /** Text of a field, value of a slider or stepper, selected option. */
   value?: string;
   /** The visible part. */
   box: Box;
-  /** A point that reaches this element when clicked. */
+  /** A point at which a click hits this element. */
   center: readonly [number, number];
   interactive: boolean;
   state: ElementState;
   attributes?: ElementAttributes;
-  /** Id of the element that contains it: dialog, table row, list, menu, group. */
+  /** Id of its container: dialog, table row, list, menu, group. */
   parent?: number;
   /** Counted from 0, in tables and grids. */
   row?: number;
   column?: number;
-  /** Text of the heading that it stands under. */
+  /** Text of the heading above it. */
   under?: string;
-  /** Id of the element with its label, where that is another one. */
+  /** Id of the element with its label, if that is a different one. */
   label?: number;
 }
 

@@ -1,6 +1,6 @@
 import { generatePage } from './index';
 
-// An installed package of UI-RL has none of the development dependencies.
+// An installed UI-RL package has none of the development dependencies.
 jest.mock('./look/assets', () => ({
   assets: () => ({ fonts: [], fontPaths: new Map(), iconSets: [], kitFolders: new Map(), digest: 'nothing' }),
 }));

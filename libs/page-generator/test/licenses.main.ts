@@ -1,4 +1,4 @@
-/** Writes LICENSES.md from the packages that are installed. */
+/** Writes LICENSES.md from the installed packages. */
 import { writeFileSync } from 'node:fs';
 import { LICENSES_FILE, licenseTable } from './licenses';
 

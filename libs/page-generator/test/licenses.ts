@@ -3,7 +3,7 @@ import { ASSET_PACKAGES, installed } from '../src/look/assets';
 
 export const LICENSES_FILE = join(__dirname, '../LICENSES.md');
 
-/** The text of LICENSES.md: every package that pages take fonts, icons or stylesheets from, as it is installed. */
+/** The text of LICENSES.md: every installed package that provides fonts, icons or stylesheets for pages. */
 export function licenseTable(): string {
   const rows = [...ASSET_PACKAGES]
     .sort((a, b) => a.localeCompare(b))

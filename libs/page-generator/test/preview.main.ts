@@ -1,6 +1,6 @@
 /**
- * Draws pages into one picture, to look at: `node libs/testkit/run-ts.cjs libs/page-generator/test/preview.main.ts out.png [seed] [count] [boxes]`.
- * With `boxes`, each character and element has its box around it.
+ * Renders pages into one picture: `node libs/testkit/run-ts.cjs libs/page-generator/test/preview.main.ts out.png
+ * [seed] [count] [boxes]`. With `boxes`, draws the box of each character and element.
  */
 import sharp from 'sharp';
 import { generatePage, PageRenderer, type Box, type Screen } from '../src';

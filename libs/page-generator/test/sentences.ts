@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Words in a sentence that is too long to occur by chance. */
+/** Lengths in words of sentences that are too long to match by chance. */
 export const SENTENCE_WORDS = [5, 6, 7, 8];
 
-/** The words of a text in lower case, without signs. */
+/** The words of a text in lower case, without punctuation. */
 export function normalized(text: string): string[] {
   return text
     .toLowerCase()
@@ -18,13 +18,13 @@ export function sentenceHash(words: readonly string[]): string {
   return createHash('sha256').update(words.join(' ')).digest('hex').slice(0, 10);
 }
 
-/** Hashes of all runs of so many words. */
+/** Hashes of all runs of `count` words. */
 export function runHashes(text: string, count: number): string[] {
   const words = normalized(text);
   return words.slice(count - 1).map((_, i) => sentenceHash(words.slice(i, i + count)));
 }
 
-/** Texts of source code for people: string literals, and texts between tags. */
+/** User-visible texts of source code: string literals, and texts between tags. */
 export function sentencesIn(source: string): string[] {
   const literals = [...source.matchAll(/'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g)];
   const texts = [...source.matchAll(/>([^<>{}]+)</g)];
@@ -37,7 +37,7 @@ export function sentencesIn(source: string): string[] {
   );
 }
 
-/** Every file of a folder whose name ends like this. */
+/** Every file of a folder whose name matches. */
 export function* filesIn(folder: string, ending: RegExp): Generator<string> {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
@@ -46,7 +46,7 @@ export function* filesIn(folder: string, ending: RegExp): Generator<string> {
   }
 }
 
-/** Hashes of the sentences of pages and goals in a folder, by their number of words. */
+/** Hashes of the sentences of pages and goals in a folder, by number of words. */
 export function folderHashes(folder: string, ending: RegExp): string[] {
   const found = new Set<string>();
   for (const path of filesIn(folder, ending)) {

@@ -1,6 +1,6 @@
 /**
- * Measures drawing: `node libs/testkit/run-ts.cjs libs/page-generator/test/speed.main.ts [pages] [rounds]`. The processor time per screen, that
- * of Chromium included, does not depend on what else the machine does.
+ * Measures rendering: `node libs/testkit/run-ts.cjs libs/page-generator/test/speed.main.ts [pages] [rounds]`. The CPU
+ * time per screen, including Chromium's, does not depend on other load on the machine.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { generatePage, PageRenderer } from '../src';
@@ -26,7 +26,7 @@ function timeOf(pid: number): ProcessTime | undefined {
   }
 }
 
-/** Processor time of this process and of all that descend from it, in seconds. */
+/** CPU time of this process and all its descendants, in seconds. */
 function processorSeconds(): number {
   const all = new Map<number, ProcessTime>();
   for (const name of readdirSync('/proc').filter((each) => /^\d+$/.test(each))) {

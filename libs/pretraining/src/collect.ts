@@ -12,7 +12,7 @@ import type {
 import { Random } from '@ui-rl/random';
 import { pageFolderOf, Phone } from './phone';
 
-/** A screen, what it shows, and for some goals the right next action on it. */
+/** A screen with its description, and the correct next action for some goals. */
 export interface Screen {
   png: Uint8Array;
   elements: DescribedElement[];
@@ -25,26 +25,26 @@ export interface Demonstration {
 }
 
 export interface CollectOptions {
-  /** Distinct screens to gather. */
+  /** Number of distinct screens to collect. */
   screens: number;
-  /** Pages that are driven at once. */
+  /** Pages used concurrently. */
   pages: number;
   seed: number;
-  /** Demonstrations per screen at most. */
+  /** Maximum demonstrations per screen. */
   goalsPerScreen: number;
   onProgress(collected: number): void;
 }
 
-/** Share of actions of a walk that are clicks on any element, so that screens off the right way are seen, too. */
+/** Share of a walk's actions that click a random element, so that screens off the direct way are included. */
 const STRAY = 0.3;
-/** Goals looked at per screen: those decided on it or behind it, and any. */
+/** Candidate goals per screen: goals decided on it or behind it, and random ones. */
 const NEAR_CANDIDATES = 14;
 const FAR_CANDIDATES = 8;
 const LONGEST_WALK = 7;
 
 export type Source = TaskSourceComponent & { pretraining: PretrainingSupport };
 
-/** Walks over the source's screens and writes down what is right on each. Equal screens are kept once. */
+/** Walks through the source's screens and records the correct actions on each. Duplicate screens are dropped. */
 export async function collectScreens(
   browser: Browser,
   source: Source,
@@ -119,7 +119,8 @@ class Walker {
   }
 
   /**
-   * The walk's own goal, goals decided on this screen or behind it, and any others. Of those with the same action one is kept: the screen alone must not tell the answer.
+   * The walk's own goal, goals decided on this screen or behind it, and random ones. Keeps one goal per action, so
+   * that the screen alone does not determine the answer.
    */
   private demonstrate(seen: OracleObservation, own: Task): Demonstration[] {
     const byAction = new Map<string, Demonstration>();

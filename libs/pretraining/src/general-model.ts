@@ -3,7 +3,7 @@ import { buildSmallTokenizer, type SmallTokenizer } from '@ui-rl/models';
 /** Pixels of a patch, and patches of an image token, per axis. */
 export const PATCH_SIZE = 8;
 export const MERGE_SIZE = 2;
-/** Coordinates up to here are one token together with what stands before them. */
+/** Coordinates up to this value form one token with the text before them. */
 const LARGEST_COORDINATE = 511;
 const TEXT_WIDTH = 256;
 const TEXT_LAYERS = 6;
@@ -11,12 +11,12 @@ const HEAD_DIM = 32;
 const VISION_WIDTH = 160;
 const VISION_LAYERS = 5;
 const VISION_HEADS = 5;
-/** Rows and columns of the learned position table, which every image stretches over itself. */
+/** Rows and columns of the learned position table, which is interpolated to each image. */
 const POSITIONS = 24;
 
 /**
- * Parts of the `json` action format that are one token each: a click is an action, an x and a y. Texts, keys and every other number are
- * spelled.
+ * Parts of the `json` action format that are one token each: a click is an action, an x and a y. Texts, keys and all
+ * other numbers are spelled in bytes.
  */
 export function actionPieces(): string[] {
   const pieces = [
@@ -42,12 +42,12 @@ export function actionPieces(): string[] {
     pieces.push(`{"action":"scroll","direction":"${direction}",`);
   }
   for (let amount = 1; amount <= 10; amount++) pieces.push(`"amount":${amount},`, `"amount":${amount}}`);
-  // In every action the y ends an object.
+  // In every action, y is the last field of an object.
   for (let place = 0; place <= LARGEST_COORDINATE; place++) pieces.push(`"x":${place}`, `,"y":${place}}`);
   return pieces;
 }
 
-/** Spells every text by its bytes; only the action format has tokens of its own. */
+/** A tokenizer that encodes text as bytes; only the action format has dedicated tokens. */
 export function generalTokenizer(): SmallTokenizer {
   return buildSmallTokenizer([], actionPieces(), {
     largestNumber: 9,

@@ -1,6 +1,6 @@
 import { gradients, Session, type Graph, type Tensor, type Value } from '@ui-rl/graph';
 
-/** A graph with a loss, run together with the derivative by each of its weights. */
+/** A loss graph that also returns the gradient of each weight. */
 export class GradientSession {
   private constructor(
     private readonly session: Session,
@@ -8,7 +8,7 @@ export class GradientSession {
     private readonly outputs: ReadonlyMap<string, string>,
   ) {}
 
-  /** @param weights inputs of the graph by name; further outputs of the graph are results of `run` */
+  /** @param weights graph inputs by name; other outputs of the graph are results of `run` */
   static async create(
     graph: Graph,
     total: Value,
@@ -22,7 +22,7 @@ export class GradientSession {
     return new GradientSession(await Session.create(graph, { spinning: false }), outputs);
   }
 
-  /** Adds the gradients to `sums` and gives the graph's own outputs. */
+  /** Adds the gradients to `sums` and returns the graph's own outputs. */
   async run(
     feeds: Readonly<Record<string, Tensor>>,
     sums: Map<string, Float32Array>,

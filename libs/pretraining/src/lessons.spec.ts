@@ -29,7 +29,7 @@ beforeAll(async () => {
 const text = ({ tokenIds }: TrainedSequence) =>
   folder.tokenizer.decode(Array.from(tokenIds), { skipSpecialTokens: false });
 
-/** What each image token is taught to say, row by row; null where it is taught nothing. */
+/** The target of each image token, row by row; null if it has none. */
 function words({ tokenIds, targets, mask }: TrainedSequence): (string | null)[] {
   const image = folder.family.shape.imageTokenId;
   return Array.from(tokenIds).flatMap((id, index) => {

@@ -6,50 +6,53 @@ import type { Random } from '@ui-rl/random';
 import { clickOn, type Demonstration, type Screen } from './collect';
 import { occlude } from './occlude';
 
-/** First words of what only pre-training asks for; no goal begins like this. */
+/** First word of prompts used only in pre-training; no goal starts with it. */
 export const DESCRIBE = 'Describe';
 export const TAP = 'Tap';
 export const TYPE = 'Type';
 
 const TYPINGS = 4;
 
-/** What the samples of a phase are made of. */
+/** The composition of a phase's samples. */
 export interface LessonMix {
-  /** Share of the screens on which elements are painted over. */
+  /** Share of screens with painted-over elements. */
   occluded: number;
-  /** Of all screens, those that are also described. */
+  /** Share of all screens that also get a description. */
   described: number;
-  /** Of the samples, those that ask for an element or a text by its name; the others demonstrate a goal. */
+  /** Share of samples that ask for an element or a text by its name; the others demonstrate a goal. */
   named: number;
-  /** Of the demonstrations, those with a stray action instead of the right one. */
+  /** Share of demonstrations with a stray action instead of the correct one. */
   stray: number;
 }
 
-/** First to see: what is where on a screen. */
+/** First phase: perception, what is where on a screen. */
 export const LOOKING: LessonMix = { occluded: 0.5, described: 0.2, named: 0.7, stray: 0 };
-/** Then to act: what to do for a goal. */
+/** Second phase: actions for a goal. */
 export const ACTING: LessonMix = { occluded: 0.1, described: 0, named: 0.25, stray: 0 };
-/** At last, as shown by somebody whose hand slips: what pays has to be found out by reinforcement learning. */
+/**
+ * Last phase: demonstrations with errors, which leave it to reinforcement learning to find the actions that earn
+ * rewards.
+ */
 export const SLIPPING: LessonMix = { ...ACTING, stray: 0.4 };
 
 /** One question about a screen. */
 interface Lesson {
   ask: string;
   answer: string;
-  /** The right action, which image tokens are taught to point at. */
+  /** The correct action, which image tokens learn to point at. */
   right?: Action;
 }
 
-/** A screen as it is shown in lessons. */
+/** A screen as used in samples. */
 interface Scene {
   png: Uint8Array;
   elements: readonly DescribedElement[];
 }
 
 /**
- * Turns a screen into samples: one turn each, asked before the screen is seen. The answer is trained, and so is every image
- * token: the ones that the asked action is aimed at say its name (`click`), all others the word they show. So the model learns
- * to read before it knows where to look, and to look before it knows how to answer.
+ * Converts a screen into samples: one turn each, with the question before the screen. The loss covers the answer and
+ * every image token: the tokens at the action's target predict its name (`click`), all others the word they show. So
+ * the model learns to read before it learns where to look, and where to look before it learns to answer.
  */
 export class LessonMaker {
   constructor(
@@ -90,7 +93,7 @@ export class LessonMaker {
     return { screenshot, modelImage: this.folder.imageProcessor.shownSize(screenshot) };
   }
 
-  /** Where a field has the focus, which is rare: any words, to be typed as they are. */
+  /** For a focused field, which is rare: arbitrary words to type literally. */
   private typings(elements: readonly DescribedElement[], random: Random): Demonstration[] {
     if (!elements.some(({ focused }) => focused === true)) return [];
     return Array.from({ length: TYPINGS }, () => random.pick(this.words)).map((text) => ({
@@ -119,14 +122,14 @@ export class LessonMaker {
     const firstCell = tokenIds.indexOf(this.imageTokenId);
     this.wordsOfCells(image, elements, right).forEach((word, cell) => {
       if (word === null) return;
-      // What a placeholder says is read where the token after it is predicted.
+      // The target of a placeholder is predicted at the position before the next token.
       targets[firstCell + cell + 1] = word;
       mask[firstCell + cell + 1] = 1;
     });
     return { tokenIds, images: [image], mask, targets };
   }
 
-  /** The word that each image token is to say, as a token; null where nothing lies. */
+  /** The target word of each image token, as a token id; null for empty areas. */
   private wordsOfCells(
     image: ProcessedImage,
     elements: readonly DescribedElement[],
@@ -155,12 +158,12 @@ function taps(elements: readonly DescribedElement[]): Demonstration[] {
     .map((element) => ({ goal: `${TAP} ${element.label}`, action: clickOn(element) }));
 }
 
-/** What a hand that slips does: it ends the episode, or clicks on anything. */
+/** An erroneous action: it ends the episode, or clicks a random element. */
 function strayAction(elements: readonly DescribedElement[], random: Random): Action {
   return random.chance(0.5) ? { action: 'finish', success: true } : clickOn(random.pick(elements));
 }
 
-/** A question with the answer that is trained. */
+/** A question with the answer to train on. */
 function lessonOf({ goal, action: right }: Demonstration, answered: Action, sizes: ScreenSizes): Lesson {
   const ask = turnText('compact', { goal, turn: 1, maxTurns: 1 });
   return { ask, answer: jsonDialect.format([answered], sizes), right };
@@ -176,14 +179,14 @@ function elementAt(
   );
 }
 
-/** The element that an action is aimed at, if it is aimed at one. */
+/** The element that an action targets, if any. */
 function aimOf(action: Action, elements: readonly DescribedElement[]): DescribedElement | undefined {
   if (action.action === 'click') return elementAt(elements, action.x, action.y);
   if (action.action === 'type') return elements.find(({ focused }) => focused === true);
   return undefined;
 }
 
-/** The word of its label that an element shows at a place; at its right end its value. */
+/** The word of its label that an element shows at a position; its value at the right end. */
 function wordOf({ label, value, box: [left, , width] }: DescribedElement, x: number, cell: number): string {
   const isLast = x + cell >= left + width;
   if (isLast && width > cell && value !== undefined && value !== '') return value;

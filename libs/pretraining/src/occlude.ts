@@ -2,11 +2,11 @@ import type { DescribedElement } from '@ui-rl/plugin-kit';
 import sharp from 'sharp';
 
 /**
- * A screenshot with some elements painted over in the colour of their corner, and the elements that are left.
+ * A screenshot with some elements painted over in the color of their corner, and the remaining elements.
  *
- * On whole screens the same labels always stand together, only in another order: a model that does not know yet where to look
- * learns nothing from them about what the labels look like, and without that nothing about where to look. Screens with few
- * elements break this circle.
+ * Complete screens always show the same labels together, only in a different order. From these, a model that does not
+ * know yet where to look cannot learn what the labels look like, and without that it cannot learn where to look.
+ * Screens with few elements break this circle.
  */
 export async function occlude(
   png: Uint8Array,

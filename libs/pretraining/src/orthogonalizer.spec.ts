@@ -15,7 +15,7 @@ test.each([
     for (let j = 0; j < size; j++) {
       let dot = 0;
       for (let k = 0; k < Math.max(rows, columns); k++) dot += at(i, k) * at(j, k);
-      // The quintic brings singular values to between 0.7 and 1.2, so their squares to between 0.45 and 1.45.
+      // The quintic maps singular values to between 0.7 and 1.2, so their squares to between 0.45 and 1.45.
       if (i === j) expect(dot).toBeGreaterThan(0.4);
       if (i === j) expect(dot).toBeLessThan(1.5);
       else expect(Math.abs(dot)).toBeLessThan(0.5);

@@ -7,7 +7,7 @@ import {
   type TaskSourceComponent,
 } from '@ui-rl/plugin-kit';
 
-/** Flags without which Chromium asks for things on the network. */
+/** Flags that stop Chromium's own network requests. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -24,14 +24,14 @@ interface UirlPage {
   describe(): OracleObservation['elements'];
 }
 
-/** Where the page of a task source lies that brings it. */
+/** The page folder of a task source. */
 export function pageFolderOf({ pages = {} }: Pick<TaskSourceComponent, 'pages'>): string {
   const folder = Object.values(pages).find((place) => typeof place === 'string');
   if (folder === undefined) throw new Error('the task source brings no page');
   return folder;
 }
 
-/** One page of a task source, with its state and its description besides its pixels: for pre-training only. */
+/** One page of a task source, with its state and description besides its pixels; for pre-training only. */
 export class Phone {
   private constructor(
     private readonly page: Page,
@@ -64,13 +64,13 @@ export class Phone {
     });
   }
 
-  /** PNG bytes of what a policy would see. */
+  /** The screenshot that a policy would receive, as PNG. */
   async screenshot(): Promise<Uint8Array> {
     const { data } = await this.cdp.send('Page.captureScreenshot', { format: 'png', optimizeForSpeed: true });
     return Buffer.from(data, 'base64');
   }
 
-  /** The actions the demonstrations of a phone consist of; others do nothing. */
+  /** Performs the actions that demonstrations on a phone consist of; ignores others. */
   async perform(action: Action): Promise<void> {
     if (action.action === 'click') await this.page.mouse.click(action.x, action.y);
     else if (action.action === 'type') await this.page.keyboard.type(action.text);
@@ -82,11 +82,11 @@ export class Phone {
   }
 }
 
-/** @param named the browser that this machine names, if it names one: see `findChromium` */
+/** @param named the browser configured for this machine, if any: see `findChromium` */
 export async function launchBrowser(named: string | undefined): Promise<Browser> {
-  // Only here: it is a third of what all other commands would load.
+  // Imported here: other commands would load a third more modules.
   const { chromium } = await import('playwright');
-  // Signals are the command's to handle: it closes the browser.
+  // The command handles signals: it closes the browser.
   const signals = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
   const executablePath = findChromium(named, chromium.executablePath());
   return chromium.launch({ executablePath, headless: true, args: FLAGS, ...signals });

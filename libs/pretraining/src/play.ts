@@ -65,7 +65,7 @@ async function answer(
   };
 }
 
-/** Success of every task over some seeds, several phones at once. */
+/** Success rate of every task over some seeds, on several phones concurrently. */
 export async function playAll(
   player: Player,
   phones: readonly Phone[],
@@ -73,7 +73,7 @@ export async function playAll(
   episodesPerTask: number,
   firstSeed: number,
 ): Promise<Episode[]> {
-  // Each with a seed of its own: episodes that draw the same numbers fail together.
+  // Each with its own seed: episodes with the same random numbers fail together.
   const queue = tasks
     .flatMap((task) => Array.from({ length: episodesPerTask }, () => task))
     .map((task, index) => ({ task, seed: firstSeed + index }));

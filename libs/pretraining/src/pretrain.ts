@@ -39,25 +39,28 @@ export interface PretrainOptions {
   learningRate: number;
   screensPerStep: number;
   goalsPerScreen: number;
-  /** Pages that collect screens at once. */
+  /** Pages that collect screens concurrently. */
   pages: number;
   evaluateEvery: number;
   chromium: string | undefined;
 }
 
-/** Longest sequence of pre-training: the description of a full screen. */
+/** Maximum sequence length: the description of a full screen. */
 const MAX_SEQUENCE = 320;
 const ROWS = 32;
-/** Large passes: most samples of a screen then share one, which encodes its image once. */
+/** Large passes, so that most samples of a screen share a pass, which encodes its image once. */
 const MICRO_BATCH = { rows: 64, tokens: 4096, patches: 8192 };
-/** Steps over which the loss is averaged for a line of progress. */
+/** Steps averaged per progress line. */
 const REPORT_EVERY = 50;
-/** Screens whose patches the embedding is first fitted to. */
+/** Screens used to initialize the patch embedding. */
 const WHITENING_SCREENS = 200;
 
 type ProgressReporter = (line: string) => void;
 
-/** Makes the small default model from nothing: screens, vocabulary, weights, training. `onEnd` takes what is to be ended after it. */
+/**
+ * Trains the small default model from scratch: screens, vocabulary, weights, training. `onEnd` registers resources to
+ * close afterwards.
+ */
 export async function pretrain(
   options: PretrainOptions,
   onProgress: ProgressReporter,
@@ -106,7 +109,7 @@ async function catalogue(registry: ComponentRegistry): Promise<Catalogue> {
   };
 }
 
-/** All goals but those of the evaluation. */
+/** All goals except those of the evaluation. */
 function demonstratedGoals(source: Source): PretrainingGoal[] {
   return [...source.pretraining.goals()].filter(({ evaluation }) => !evaluation);
 }
@@ -154,7 +157,7 @@ async function writeFreshModel(
   await saveModelFolder(dir, { config, tensors, filesFrom: dir });
 }
 
-/** The patch embedding a new model begins with, from patches of some of its screens. */
+/** The initial patch embedding of a new model, computed from patches of some screens. */
 async function embeddingOf(dir: string, screens: readonly Screen[], seed: number) {
   const family = await loadFamily(dir);
   const processor = await loadImageProcessor(dir, family);
@@ -181,7 +184,7 @@ function startEngine({ dir, imageProcessor }: ModelFolder, seed: number): Promis
   });
 }
 
-/** What is learnt in which share of the steps, and with which part of the peak learning rate. */
+/** The phases with their shares of the steps and of the peak learning rate. */
 const PHASES = [
   { mix: LOOKING, share: 0.2, rate: 1 },
   { mix: ACTING, share: 0.74, rate: 1 },
@@ -224,13 +227,13 @@ async function trainModel(
   }
 }
 
-/** The model alone, without what only a training that goes on would need. */
+/** Saves only the model, without the state for resuming the training. */
 async function saveModel(engine: LocalEngine, out: string): Promise<void> {
   await engine.saveState({ model: 'policy', dir: out });
   for (const name of ['optimizer.safetensors', 'engine.json']) await rm(join(out, name), { force: true });
 }
 
-/** Tells loss and time left now and then, and how the model plays. */
+/** Periodically reports loss, remaining time, and success in episodes. */
 class PretrainReport {
   private readonly started = Date.now();
   private loss = 0;

@@ -29,7 +29,7 @@ test('an answer is a handful of tokens, and so is every goal', async () => {
     for (const { description } of await loadTasks(registry, [{ source_type: sourceType }])) {
       const words = description.split(' ').length;
       const numbers = description.match(/ \d/g)?.length ?? 0;
-      // A number is its space and itself.
+      // A number is one token including its space.
       expect({ description, tokens: length(description) }).toEqual({ description, tokens: words + numbers });
     }
   }

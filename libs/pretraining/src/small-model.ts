@@ -1,4 +1,4 @@
-/** The shape of the small default model: the Qwen3-VL architecture at 3 million parameters. */
+/** The size of the small default model: the Qwen3-VL architecture with 3 million parameters. */
 export interface SmallModelSize {
   visionWidth: number;
   visionLayers: number;
@@ -18,7 +18,7 @@ const TEXT_HEADS = 6;
 const TEXT_KV_HEADS = 3;
 const HEAD_DIM = 32;
 
-/** config.json of an ordinary `qwen3_vl` folder for a vocabulary made by `buildSmallTokenizer`. */
+/** config.json of a standard `qwen3_vl` folder for a vocabulary built by `buildSmallTokenizer`. */
 export function smallModelConfig(
   size: SmallModelSize,
   vocabulary: ReadonlyMap<string, number>,
@@ -73,7 +73,7 @@ export function smallModelConfig(
   };
 }
 
-/** Parts of the `json` dialect that are one token each: an answer is 5 to 8 tokens. */
+/** Parts of the `json` action format that are one token each: an answer has 5 to 8 tokens. */
 export const ACTION_PIECES = [
   '{"action":"',
   ...['click', 'type', 'scroll', 'finish', 'button', 'key', 'wait', 'swipe', 'drag', 'long_press'],

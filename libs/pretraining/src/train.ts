@@ -8,7 +8,7 @@ export interface TrainOptions {
   steps: number;
   /** Screens per step. */
   screensPerStep: number;
-  /** Samples made of a screen. */
+  /** Samples per screen. */
   goalsPerScreen: number;
   mix: LessonMix;
   learningRate: number;
@@ -20,7 +20,7 @@ export interface TrainOptions {
 
 const OPTIMIZER = { name: 'adamw', beta1: 0.9, beta2: 0.95, weight_decay: 0.01 };
 
-/** Linear warm-up, then half a cosine down to a tenth. */
+/** Linear warm-up, then cosine decay to a tenth. */
 export function learningRateAt(step: number, { steps, warmupSteps, learningRate }: TrainOptions): number {
   if (step < warmupSteps) return (learningRate * (step + 1)) / warmupSteps;
   const progress = (step - warmupSteps) / Math.max(1, steps - warmupSteps);
@@ -49,7 +49,7 @@ export async function train(
   let upcoming = batch();
   for (let step = 0; step < options.steps; step++) {
     const samples = await upcoming;
-    // The next images are decoded while the device is busy.
+    // Decode the next images while the device computes.
     upcoming = batch();
     const { loss } = await supervisedStep(engine, samples, {
       imageTokenId: maker.imageTokenId,

@@ -5,23 +5,23 @@ import type { Optimizer, OptimizerComponent } from '@ui-rl/plugin-kit';
 import { Orthogonalizer } from './orthogonalizer';
 
 const OPTIMIZER = { beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weight_decay: 0.01 };
-/** Gradients are scaled down together to this norm. */
+/** Maximum global norm; larger gradients are scaled down. */
 const MAX_GRAD_NORM = 1;
 const STATE = ['exp_avg', 'exp_avg_sq', 'momentum_buffer'] as const;
 type StateName = (typeof STATE)[number];
 
-/** How matrices are trained; everything else is trained with AdamW. */
+/** Optimizer of matrices; all other weights use AdamW. */
 export type MatrixOptimizer = 'adamw' | 'muon';
 const MOMENTUM = 0.95;
 /**
- * Root mean square of a step of Muon, as a multiple of the learning rate: about that of AdamW's first steps. Liu et al. 2025
- * (arXiv:2502.16982, section 2.2) take 0.2, which is slower here.
+ * Root mean square of a Muon update, relative to the learning rate: similar to AdamW's first steps. Liu et al. 2025
+ * (arXiv:2502.16982, section 2.2) use 0.2, which is slower here.
  */
 const MUON_SCALE = 1;
-/** Not the matrices inside a network: embeddings, positions, output layers. */
+/** Weights that are not hidden matrices: embeddings, positions, output layers. */
 const NO_MATRIX = /embed|^heads\./;
 
-/** Weights by name with the state of their optimizer, saved and restored together. */
+/** Weights by name with their optimizer state, saved and restored together. */
 export class TrainedWeights {
   private stepCount = 0;
   private readonly optimizer = adamw();
@@ -48,9 +48,9 @@ export class TrainedWeights {
   }
 
   /**
-   * One step; weights without a gradient stay as they are.
-   * @returns the norm of all gradients together, before clipping
-   * @throws Error where it is not finite, with nothing changed
+   * One optimizer step; weights without a gradient are unchanged.
+   * @returns the global gradient norm before clipping
+   * @throws Error if it is not finite; no weights change
    */
   async update(gradients: ReadonlyMap<string, Float32Array>, learningRate: number): Promise<number> {
     const norm = Math.sqrt([...gradients.values()].reduce((sum, each) => sum + sumOfSquares(each), 0));
@@ -74,7 +74,7 @@ export class TrainedWeights {
     return this.orthogonalizer.release();
   }
 
-  /** A step of Muon with Nesterov's momentum; the scale of the gradient does not matter. */
+  /** A Muon step with Nesterov momentum, independent of the gradient's scale. */
   private async moveMatrix(name: string, gradient: Float32Array, learningRate: number): Promise<void> {
     const {
       data,
@@ -92,7 +92,7 @@ export class TrainedWeights {
     for (let i = 0; i < data.length; i++) data[i] = data[i] * keep - rate * orthogonal[i];
   }
 
-  /** Weights and state as one safetensors file. */
+  /** Saves weights and state as one safetensors file. */
   async save(file: string): Promise<void> {
     const tensors = new Map<string, FloatTensor>(this.weights);
     for (const [name, state] of this.states) {
@@ -103,7 +103,7 @@ export class TrainedWeights {
     await writeSafetensors(file, tensors, { metadata: { step: String(this.stepCount) } });
   }
 
-  /** Takes what a file of `save` has of these weights; others keep their values. */
+  /** Loads the weights found in a file written by `save`; others keep their values. */
   async load(file: string): Promise<void> {
     const { metadata } = await readSafetensorsHeader(file);
     for (const [name, { data }] of await readSafetensors(file)) {

@@ -6,7 +6,7 @@ const AREA = 4;
 const CHANNELS = 3;
 const SIZE = CHANNELS * AREA;
 
-/** Patches whose pixels are mixed from a few sources of very different strength. */
+/** Patches whose pixels are mixed from a few sources of very different variance. */
 function patches(count: number, random: Random): Float32Array {
   const mix = Array.from({ length: 4 }, () =>
     Array.from({ length: CHANNELS * AREA }, () => random.next() - 0.5),

@@ -1,15 +1,18 @@
 import type { FloatTensor } from '@ui-rl/models';
 import { Random } from '@ui-rl/random';
 
-/** Sweeps of the subspace iteration; the leading components of screen patches are far apart, so few suffice. */
+/** Subspace iterations; the leading components of screen patches are well separated, so few suffice. */
 const SWEEPS = 30;
-/** Components are divided by √(variance + this share of the largest): the faintest are not blown up without bound. */
+/**
+ * Components are divided by √(variance + this fraction of the largest), which limits the amplification of the
+ * weakest.
+ */
 const RIDGE = 1e-3;
 
 /**
- * First weights of a patch embedding: the leading principal components of patches, scaled to unit variance. A new model then
- * begins with features that separate patches, instead of features that mostly encode their brightness. After the
- * data-dependent whitening of Coates, Lee & Ng (AISTATS 2011, section 4).
+ * Initial weights of a patch embedding: the leading principal components of patches, scaled to unit variance. A new
+ * model then starts with features that separate patches, instead of features that mostly encode brightness. Based on
+ * the data-dependent whitening of Coates, Lee & Ng (AISTATS 2011, section 4).
  *
  * @param patches row-major [N, channels · area], each channel by channel
  * @param width components to keep, the width of the embedding
@@ -42,7 +45,7 @@ export function whitenedEmbedding(
   return { weight, bias };
 }
 
-/** Puts a whitened embedding in the place of the patch embedding's first weights. */
+/** Replaces the initial patch embedding by a whitened one. */
 export function setPatchEmbedding(
   tensors: Map<string, FloatTensor>,
   embedding: { weight: Float32Array; bias: Float32Array },
@@ -112,7 +115,7 @@ function multiply(
   }
 }
 
-/** Modified Gram-Schmidt over the rows; `lengths` gets each row's length before it is scaled to 1. */
+/** Modified Gram-Schmidt over the rows; `lengths` receives each row's length before normalization. */
 function orthonormalize(rows: Float64Array, lengths: Float64Array, size: number): void {
   for (let k = 0; k < lengths.length; k++) {
     const row = rows.subarray(k * size, (k + 1) * size);

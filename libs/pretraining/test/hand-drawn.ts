@@ -2,13 +2,13 @@ import type { Box, ElementKind, ScreenTruth, TruthCharacter, TruthElement } from
 
 type Drawn = Partial<Omit<TruthElement, 'id' | 'kind' | 'name' | 'box'>> & { id?: number; hidden?: boolean };
 
-/** An element of a screen written by hand: its name is written in its box. */
+/** A hand-written element of a screen; its name is drawn in its box. */
 export function element(kind: ElementKind, name: string, box: Box, rest: Drawn = {}): TruthElement & Drawn {
   const center = [box[0] + box[2] / 2, box[1] + box[3] / 2] as const;
   return { id: rest.id ?? 0, kind, name, box, center, interactive: true, state: {}, ...rest };
 }
 
-/** A screen of 160 × 208 pixels with elements; those without an id get the number of their place, from 1. */
+/** A screen of 160 × 208 pixels with elements; those without an id get their position as id, from 1. */
 export function screenOf(...elements: (TruthElement & Drawn)[]): ScreenTruth {
   const numbered = elements.map((each, i) => ({ ...each, id: each.id === 0 ? i + 1 : each.id }));
   const written = numbered.filter(

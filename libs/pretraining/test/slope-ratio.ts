@@ -1,6 +1,6 @@
 /**
- * The central finite difference of a loss by the weight with the largest gradient, divided by that gradient: 1 where the gradient is
- * right.
+ * The central finite difference of a loss for the weight with the largest gradient, divided by that gradient: 1 if
+ * the gradient is correct.
  */
 export async function slopeRatio(
   weights: Float32Array,

@@ -1,10 +1,10 @@
 /**
- * Writes src/curriculum/wording/taken.ts: digests of the skeletons of all goals of MiniWoB++ and the demo phone, so that the curriculum
- * never says one of them.
+ * Writes src/curriculum/wording/taken.ts: digests of the skeletons of all goals of MiniWoB++ and the demo phone,
+ * which the curriculum must not use.
  *
  *     node libs/testkit/run-ts.cjs libs/pretraining/test/taken.main.ts FOLDER
  *
- * FOLDER holds MiniWoB++'s pages (`miniwob/html` of PyPI's package `miniwob` 1.1.0).
+ * FOLDER contains MiniWoB++'s pages (`miniwob/html` of PyPI's package `miniwob` 1.1.0).
  */
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -15,7 +15,7 @@ import { digestOf, marked, skeletonOf } from '../src/curriculum/wording/provenan
 
 const SAMPLES = 40;
 
-/** Runs in the page: goals of as many episodes as asked for. */
+/** Runs in the page: the goals of a number of episodes. */
 const GOALS = `(count) => Array.from({ length: count }, (_, seed) => {
   Math.seedrandom(String(seed));
   core.startEpisodeReal();
@@ -38,13 +38,13 @@ async function goalsOf(page: Page, path: string): Promise<Told[]> {
   return page.evaluate<Told[]>(`(${GOALS})(${SAMPLES})`);
 }
 
-/** With the values that the page names as its goal's fields marked. */
+/** Marks the values that the page names as fields of its goal. */
 function withMarks({ goal, fields }: Told): string {
   const values = fields.filter((value) => value.length > 1).toSorted((a, b) => b.length - a.length);
   return values.reduce((text, value) => text.replaceAll(value, marked('')), goal);
 }
 
-/** Skeletons of one page's goals and what pairs of them have in common, as far as at least two goals are made so. */
+/** Skeletons of one page's goals, and common patterns of pairs that at least two goals follow. */
 function templates(goals: readonly string[]): string[] {
   const skeletons = [...new Set(goals)];
   const words = skeletons.map((skeleton) => skeleton.split(' '));
@@ -58,14 +58,14 @@ function templates(goals: readonly string[]): string[] {
   );
 }
 
-/** Equally long goals: whatever differs is a name. */
+/** For goals of equal length: any differing word is a name. */
 function sameWords(a: readonly string[], b: readonly string[]): string {
   if (a.length !== b.length) return '';
   if (a.filter((word, at) => word !== b[at]).length > a.length / 2) return '';
   return skeletonOf(a.map((word, at) => (word === b[at] ? word : marked(''))).join(' '));
 }
 
-/** Goals that begin and end with the same words: what is between them is a name. */
+/** For goals with the same first and last words: everything in between is a name. */
 function sameEnds(a: readonly string[], b: readonly string[]): string {
   const shorter = Math.min(a.length, b.length);
   let head = 0;

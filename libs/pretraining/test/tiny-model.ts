@@ -13,7 +13,10 @@ import { generalModelConfig, generalTokenizer } from '../src/general-model';
 const dir = mkdtempSync(join(tmpdir(), 'tiny-model-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-/** A model in the shape of the general small model, as narrow as it can be; its folder goes when the file's tests are done. */
+/**
+ * The smallest possible model with the architecture of the general small model; its folder is deleted after the
+ * file's tests.
+ */
 export async function tinyModel(): Promise<ModelFolder> {
   const tokenizer = generalTokenizer();
   const config = generalModelConfig(tokenizer.vocabulary);

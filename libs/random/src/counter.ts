@@ -1,4 +1,4 @@
-/** Finalizer of MurmurHash3: every bit of the input changes half of the output's. 32 bits. */
+/** MurmurHash3's 32-bit finalizer: every input bit affects half of the output bits. */
 export function mix32(value: number): number {
   let x = value | 0;
   x = Math.imul(x ^ (x >>> 16), 0x85ebca6b);
@@ -7,8 +7,8 @@ export function mix32(value: number): number {
 }
 
 /**
- * A counter-based generator: the number at a position is a function of seed and position alone, so a request samples
- * the same tokens wherever and whenever its rows run. SplitMix64's finalizer in 32-bit halves (murmur3 mixing).
+ * A counter-based generator: the number at a position depends only on seed and position, so a request samples the
+ * same tokens wherever and whenever its rows run. SplitMix64's finalizer in 32-bit halves (murmur3 mixing).
  * @returns uniform in [0, 1) with 53 bits
  */
 export function uniformAt(seed: number, position: number): number {

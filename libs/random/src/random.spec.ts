@@ -1,6 +1,6 @@
 import { mix32, normals, Random, seedFor, uniformAt, uniformGenerator } from './index';
 
-// Runs depend on these values: a run that is resumed or repeated with its seed draws the same ones.
+// Runs depend on these values: a run that is resumed or repeated with its seed must get the same ones.
 
 it('gives the number of a seed and position, alone', () => {
   const places: [number, number][] = [

@@ -1,6 +1,6 @@
 import { uniformGenerator } from './sequence';
 
-/** Choices from a seeded sequence: equal seeds give equal choices on every machine. */
+/** Random choices from a seeded sequence: equal seeds give equal choices on every machine. */
 export class Random {
   /** The next number in [0, 1). */
   readonly next: () => number;
@@ -9,7 +9,7 @@ export class Random {
     this.next = uniformGenerator(seed);
   }
 
-  /** A whole number from 0 to n - 1. */
+  /** An integer from 0 to n - 1. */
   below(n: number): number {
     return Math.floor(this.next() * n);
   }
@@ -22,7 +22,7 @@ export class Random {
     return list[this.below(list.length)];
   }
 
-  /** The same elements in another order (Fisher-Yates). */
+  /** A shuffled copy (Fisher-Yates). */
   shuffled<T>(list: readonly T[]): T[] {
     const out = [...list];
     for (let i = out.length - 1; i > 0; i--) {

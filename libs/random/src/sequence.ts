@@ -1,4 +1,4 @@
-// Looked up once: a large model takes billions of these.
+// Cached in constants: a large model takes billions of these.
 const { cos, imul, log, PI, sin, sqrt } = Math;
 
 /** A seeded generator of uniform numbers in [0, 1): mulberry32. Equal seeds give equal sequences on every machine. */
@@ -12,14 +12,17 @@ export function uniformGenerator(seed: number): () => number {
   };
 }
 
-/** A seed of its own for every name (FNV-1a), so that one tensor does not depend on which others there are. */
+/** A separate seed for every name (FNV-1a), so that one tensor does not depend on which others exist. */
 export function seedFor(name: string, seed: number): number {
   let hash = 0x811c9dc5 ^ imul(seed, 0x9e3779b1);
   for (let i = 0; i < name.length; i++) hash = imul(hash ^ name.charCodeAt(i), 0x01000193);
   return hash;
 }
 
-/** A seeded generator of normally distributed numbers (Box-Muller), mean 0: each call fills an array. Only the last may have odd length. */
+/**
+ * A seeded generator of normally distributed numbers (Box-Muller), mean 0: each call fills an array. Only the last
+ * array may have odd length.
+ */
 export function normalGenerator(deviation: number, seed: number): (out: Float32Array) => void {
   const uniform = uniformGenerator(seed);
   return (out) => {

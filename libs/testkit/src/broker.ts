@@ -7,8 +7,8 @@ interface ConsumerInfo {
 }
 
 /**
- * Waits until a durable consumer has handled all there is for it: nothing lies in the stream, nothing is unacknowledged.
- * Where an acknowledgement got lost with the broker, that takes the consumer's acknowledgement wait.
+ * Waits until a durable consumer has handled all messages: the stream is empty and nothing is unacknowledged. If an
+ * acknowledgement was lost with the broker, this takes the consumer's acknowledgement wait.
  */
 export async function drained(
   bus: BusService,

@@ -1,6 +1,6 @@
 import { RolloutRequest, Task, Trajectory, type Turn } from '@ui-rl/contracts';
 
-/** A task that is complete and valid; `changes` win. */
+/** A complete, valid task; `changes` override fields. */
 export function makeTask(changes: Partial<Task> = {}): Task {
   return Object.assign(new Task(), {
     id: 'train_01_open_settings',

@@ -7,9 +7,9 @@ export interface FakeRepository {
   files: Record<string, Uint8Array | string>;
   /** branches and tags; `main` is the newest commit */
   revisions?: Record<string, string>;
-  /** who may read the files of a gated repository; its lists are open to all */
+  /** token that may read the files of a gated repository; anyone may list it */
   gatedFor?: string;
-  /** who may see that it exists */
+  /** token that may see the repository */
   privateFor?: string;
 }
 
@@ -20,26 +20,26 @@ export interface HubRequest {
   authorization: string | undefined;
 }
 
-/** Files of at least so many bytes are large ones: they lie on the storage server. */
+/** Files of at least this size are stored on the storage server. */
 const LARGE_BYTES = 1_000;
 const PAGE = 3;
 const SIGNATURE = 'signature=of-the-address';
 
 /**
- * A server that answers like a model hub, and the storage on another port that it redirects to: revisions, pages of file
- * lists, redirects, parts of files, refusals. Can cut connections and answer with errors.
+ * A fake model hub, and a storage server on another port to which it redirects: revisions, paginated file lists,
+ * redirects, ranges, errors. Can cut connections and return errors.
  */
 export class FakeHub {
   readonly requests: HubRequest[] = [];
-  /** the next answers of the storage end after so many bytes, in the middle of the connection */
+  /** the next storage responses are cut off after this many bytes */
   cuts: number[] = [];
-  /** the next answers of either server are of these statuses */
+  /** status codes of the next responses of either server */
   failures: number[] = [];
-  /** the storage sends whole files, whatever range is requested */
+  /** the storage server ignores range requests */
   ignoresRanges = false;
-  /** the storage sends other bytes than the hub lists */
+  /** the storage server sends bytes that differ from the hub's digests */
   damages = false;
-  /** waits before each answer of the storage */
+  /** delay before each response of the storage server */
   delayMs = 0;
 
   private readonly repositories = new Map<string, FakeRepository & { commit: string }>();
@@ -64,7 +64,7 @@ export class FakeHub {
     return address(this.hub);
   }
 
-  /** Puts a repository there, or a new commit of it; names the commit. */
+  /** Adds a repository, or a new commit to it; returns the commit id. */
   put(id: string, repository: FakeRepository): string {
     const commit = createHash('sha1')
       .update(
@@ -78,7 +78,7 @@ export class FakeHub {
     return commit;
   }
 
-  /** Bytes of large files that were requested, by path. */
+  /** Range requests of large files, by path. */
   downloads(path: string): HubRequest[] {
     return this.requests.filter(
       (request) => request.server === 'storage' && request.path.includes(`/${path}?`),
@@ -199,7 +199,7 @@ export class FakeHub {
     const { pathname, search } = new URL(path, this.endpoint);
     const [, organisation, name, file] = pathname.split('/');
     const content = this.repositories.get(`${organisation}/${name}`)?.files[decodeURIComponent(file)];
-    // Object stores refuse a second kind of authorization.
+    // Object stores reject a second kind of authorization.
     if (authorization !== undefined) return refuse(response, 400);
     if (content === undefined || search !== `?${SIGNATURE}`) return refuse(response, 403);
     const bytes = Buffer.from(blobOf(content).bytes);
@@ -256,5 +256,5 @@ function sendPart(
   response.write(part.subarray(0, cutAfter), () => setTimeout(() => response.destroy(), CUT_DELAY_MS));
 }
 
-/** Lets what was written leave before the connection is cut. */
+/** Time to flush written data before the connection is cut. */
 const CUT_DELAY_MS = 50;

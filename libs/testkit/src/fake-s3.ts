@@ -20,13 +20,14 @@ interface Answer {
   headers?: Record<string, string>;
 }
 
-/** Keys of one page of a list. */
+/** Keys per page of a list. */
 const PAGE = 3;
 const META = 'x-amz-meta-';
 
 /**
- * A server that answers like S3, by its documentation (https://docs.aws.amazon.com/AmazonS3/latest/API): one bucket as part of the path,
- * objects with metadata, ranges, conditions, lists in pages, uploads in parts. It compares the key id of a request, not its signature.
+ * A fake S3 server according to the documentation (https://docs.aws.amazon.com/AmazonS3/latest/API): one bucket as
+ * part of the path, objects with metadata, ranges, conditions, paginated lists, multipart uploads. It checks the key
+ * id of a request, not its signature.
  */
 export class FakeS3 {
   readonly bucket = 'lab';
@@ -35,7 +36,7 @@ export class FakeS3 {
   readonly objects = new Map<string, Stored>();
   /** `PUT key`, in order. */
   readonly requests: string[] = [];
-  /** The next answers are of these statuses. */
+  /** Status codes of the next responses. */
   failures: number[] = [];
   private readonly uploads = new Map<string, { key: string; parts: Map<number, Buffer>; stored: Stored }>();
   private readonly server: Server;
@@ -69,7 +70,7 @@ export class FakeS3 {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** Uploads in parts that have not ended. */
+  /** Unfinished multipart uploads. */
   get unfinished(): number {
     return this.uploads.size;
   }

@@ -7,20 +7,20 @@ import { eventually, freePort, Launched } from './processes';
 import { findNatsServer } from './tools';
 
 const CREDENTIALS = resolve(__dirname, '../../../deploy/nats/credentials.mjs');
-/** Ports of `deploy/nats`, counted from that of clients: where brokers call each other, and where leaf nodes call them. */
+/** Ports of `deploy/nats`, relative to the client port: for routes between brokers, and for leaf nodes. */
 const OFFSETS = { clients: 0, routes: 2000, leaves: 3200 };
 const READY_MS = 60_000;
 
 export interface NatsClusterOptions {
   /** Default 3. */
   size?: number;
-  /** What all streams together may take on the disk of each, in MiB. */
+  /** Maximum disk usage of all streams on each broker, in MiB. */
   storeLimitMb?: number;
-  /** Users who work behind a leaf node ({@link NatsCluster.startLeaf}). */
+  /** Users behind a leaf node ({@link NatsCluster.startLeaf}). */
   leaf?: readonly string[];
 }
 
-/** One of the brokers: a process that can be killed and come back on its port and store. */
+/** One of the brokers: a process that can be killed and restarted on its port and store. */
 export class NatsNode {
   private process: Launched | null = null;
 
@@ -38,7 +38,7 @@ export class NatsNode {
     return this.process?.output ?? '';
   }
 
-  /** Starts it, on the store it had; resolves when clients can connect. */
+  /** Starts it with its existing store; resolves when clients can connect. */
   async launch(): Promise<void> {
     if (this.process?.running === true) return;
     const started = Launched.start(findNatsServer(), ['-c', this.config, '-n', this.name]);
@@ -48,7 +48,7 @@ export class NatsNode {
     if (!started.running) throw new Error(`nats-server ${this.name} ended: ${started.output}`);
   }
 
-  /** SIGKILL; the store stays. */
+  /** Sends SIGKILL; the store remains. */
   async kill(): Promise<void> {
     await this.process?.kill();
   }
@@ -58,7 +58,7 @@ export class NatsNode {
   }
 }
 
-/** Brokers on 127.0.0.1 that keep the same data, with the users and the configuration of `deploy/nats`. */
+/** Brokers on 127.0.0.1 that replicate the same data, with the users and the configuration of `deploy/nats`. */
 export class NatsCluster {
   private leaf: NatsNode | undefined;
 
@@ -89,7 +89,7 @@ export class NatsCluster {
     }
   }
 
-  /** The addresses of all. */
+  /** The addresses of all brokers. */
   get url(): string {
     return this.nodes.map(({ url }) => url).join(',');
   }
@@ -99,7 +99,7 @@ export class NatsCluster {
     return join(this.folder, 'users', `${user}.json`);
   }
 
-  /** Starts the broker behind which the users of `leaf` work. @returns the context file of each */
+  /** Starts the broker for the users of `leaf`. @returns a function that returns a user's context file */
   async startLeaf(): Promise<(user: string) => string> {
     const folder = join(this.folder, 'users', 'leaf');
     const port = await freePorts();
@@ -123,7 +123,10 @@ export class NatsCluster {
   }
 }
 
-/** The configuration of `deploy/nats` with ports and store of one of several on this machine. @returns its path */
+/**
+ * Writes the configuration of `deploy/nats` with the ports and store of one of several local brokers. @returns its
+ * path
+ */
 function writeNode(folder: string, name: string, port: number, storeLimitMb: number | undefined): string {
   const store = join(folder, name);
   mkdirSync(store);
@@ -138,7 +141,7 @@ function writeNode(folder: string, name: string, port: number, storeLimitMb: num
   return config;
 }
 
-/** A port with its neighbours for routes and leaf nodes, all of them free. */
+/** A client port whose route and leaf node ports are also free. */
 async function freePorts(): Promise<number> {
   for (;;) {
     const port = await freePort();

@@ -6,17 +6,17 @@ import { eventually, freePort, Launched } from './processes';
 import { findNatsServer } from './tools';
 
 export interface NatsOptions {
-  /** Kept after `stop`; without it a temporary folder is used and removed. */
+  /** Kept after `stop`; by default a temporary folder that is removed. */
   storeDir?: string;
-  /** 0, the default, takes a free one; it stays the same over restarts. */
+  /** 0, the default, selects a free port; it stays the same across restarts. */
   port?: number;
   /** Default true. */
   jetstream?: boolean;
-  /** Largest message in bytes, default 8 MiB. */
+  /** Maximum message size in bytes, default 8 MiB. */
   maxPayload?: number;
-  /** With the users of `deploy/nats`, and no others. */
+  /** Enables the users of `deploy/nats`, and no others. */
   accounts?: boolean;
-  /** What all streams together may take on disk, in MiB; by default most of what is free. */
+  /** Maximum disk usage of all streams, in MiB; by default most of the free space. */
   storeLimitMb?: number;
   /** Further lines of the server's configuration file, such as an `authorization` block. */
   config?: string;
@@ -25,7 +25,7 @@ export interface NatsOptions {
 const CREDENTIALS = resolve(__dirname, '../../../deploy/nats/credentials.mjs');
 const EIGHT_MEBIBYTE = 8 * 1024 * 1024;
 
-/** A nats-server of its own on 127.0.0.1. */
+/** A nats-server process on 127.0.0.1. */
 export class NatsServer {
   private process: Launched | null = null;
 
@@ -61,7 +61,7 @@ export class NatsServer {
     return `nats://127.0.0.1:${this.port}`;
   }
 
-  /** Context file of a user, where the server has those of `deploy/nats`. */
+  /** Context file of a user, if the server has those of `deploy/nats`. */
   contextFile(user: string): string {
     return join(this.temporary, 'users', `${user}.json`);
   }
@@ -70,7 +70,7 @@ export class NatsServer {
     return this.process?.output ?? '';
   }
 
-  /** Starts the server again on the same port and store. */
+  /** Restarts the server on the same port and store. */
   async launch(): Promise<void> {
     if (this.process?.running === true) return;
     const started = Launched.start(findNatsServer(), ['-c', this.configPath]);
@@ -80,34 +80,34 @@ export class NatsServer {
     if (!started.running) throw new Error(`nats-server ended: ${started.output}`);
   }
 
-  /** SIGKILL; the store stays. */
+  /** Sends SIGKILL; the store remains. */
   async kill(): Promise<void> {
     await this.process?.kill();
   }
 
-  /** SIGKILL, a pause, and a new start on the same store. */
+  /** SIGKILL, a pause, and a restart on the same store. */
   async restart(pauseMs = 0): Promise<void> {
     await this.kill();
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     await this.launch();
   }
 
-  /** Takes the store away, as where a broker comes back on a new disk. Only while it is not running. */
+  /** Deletes the store, as if a broker restarts on a new disk. Only while the server is stopped. */
   loseStore(): void {
     rmSync(this.storeDir, { recursive: true, force: true });
     mkdirSync(this.storeDir, { recursive: true });
   }
 
-  /** Keeps a copy of the store as it is on disk now. */
+  /** Copies the store as it is on disk now. */
   saveStore(): void {
     rmSync(this.copy, { recursive: true, force: true });
     cpSync(this.storeDir, this.copy, { recursive: true });
   }
 
   /**
-   * Puts the copy in place of the store, as after a machine lost its power before the latest was on disk. Only while the server is not
-   * running.
-   * @param streams what is put back of streams: all, or their messages alone, not how far their consumers had come
+   * Restores the copied store, as after a power failure before recent data reached the disk. Only while the server is
+   * stopped.
+   * @param streams restores all stream data, or only messages without the progress of consumers
    */
   restoreStore(streams: 'all' | 'messages' = 'all'): void {
     if (streams === 'all') return this.restore('');
@@ -125,7 +125,7 @@ export class NatsServer {
     return join(this.temporary, 'copy');
   }
 
-  /** Ends the server and removes what is temporary. */
+  /** Stops the server and removes temporary files. */
   async stop(): Promise<void> {
     await this.process?.stop(5_000);
     rmSync(this.temporary, { recursive: true, force: true });

@@ -8,11 +8,11 @@ const MODULES = resolve(__dirname, '../../../node_modules');
 const TARBALL = '/-/package.tgz';
 
 /**
- * An npm registry that has the packages of this project's node_modules, each in the one version that is installed, so that
- * `npm install --registry <url>` needs no other.
+ * An npm registry with the packages of this project's node_modules, each in the installed version, so that `npm
+ * install --registry <url>` needs no other.
  */
 export class PackageRegistry {
-  /** What was asked for: names of packages. */
+  /** Names of requested packages. */
   readonly requests: string[] = [];
 
   private constructor(private readonly server: Server) {}

@@ -20,13 +20,13 @@ export class Player {
     return value(await this.ask(action, deadlineMs));
   }
 
-  /** Ends the session; the state it ended in. */
+  /** Ends the session; returns the final state. */
   async close(): Promise<Record<string, unknown> | null> {
     return value(await this.sessions.closeSession(this.sessionId)).state;
   }
 }
 
-/** What was answered. Throws where that is an error. */
+/** The value of a reply. Throws if the reply is an error. */
 export function value<T>(reply: Reply<T>): T {
   if (!reply.ok) throw new Error(`${reply.error.code}: ${reply.error.message}`);
   return reply.value;

@@ -5,18 +5,18 @@ import { join } from 'node:path';
 import { essentials, eventually, freePort, Launched } from './processes';
 import { findPostgres } from './tools';
 
-/** A PostgreSQL cluster of its own, gone after `stop`. */
+/** A temporary PostgreSQL cluster, removed by `stop`. */
 export interface PostgresServer {
   /** For DATABASE_URL. */
   url: string;
   port: number;
-  /** SIGKILL, as a crash; `launch` brings it back on the same data. */
+  /** Sends SIGKILL to simulate a crash; `launch` restarts it on the same data. */
   kill(): Promise<void>;
   launch(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A user to run as; none where this process need not change it. */
+/** The user to run as; empty if this process need not change it. */
 interface User {
   uid?: number;
   gid?: number;
@@ -69,7 +69,7 @@ function unprivilegedUser(): User {
   );
 }
 
-/** PostgreSQL's binaries, or a copy in `folder` where they lie in a folder that `user` may not enter. */
+/** PostgreSQL's binaries, or a copy in `folder` if `user` cannot access their folder. */
 function binariesFor(user: User, folder: string): string {
   const binaries = findPostgres();
   const tried = spawnSync(join(binaries, 'postgres'), ['--version'], { ...user, cwd: folder });

@@ -4,11 +4,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 export interface ProcessInfo {
   pid: number;
   parent: number;
-  /** With its arguments. */
+  /** Including its arguments. */
   command: string;
 }
 
-/** All that descends from a process by way of parents that live; no zombies. */
+/** All descendants of a process through living parents, without zombies. */
 export function descendants(ancestor: number): ProcessInfo[] {
   const all = processes();
   const found: ProcessInfo[] = [];
@@ -20,18 +20,18 @@ export function descendants(ancestor: number): ProcessInfo[] {
   return found;
 }
 
-/** Those of some processes that have not ended. */
+/** The given processes that still run. */
 export function running(pids: readonly number[]): number[] {
   const found = new Set(processes().map(({ pid }) => pid));
   return pids.filter((pid) => found.has(pid));
 }
 
-/** Those whose command line has a text in it. */
+/** Processes whose command line contains a text. */
 export function processesNaming(text: string): ProcessInfo[] {
   return processes().filter(({ command }) => command.includes(text));
 }
 
-/** Every process that is no zombie. */
+/** All processes except zombies. */
 function processes(): ProcessInfo[] {
   return process.platform === 'linux' ? processesInProc() : processesByPs();
 }

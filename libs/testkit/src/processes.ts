@@ -17,7 +17,7 @@ export async function freePort(): Promise<number> {
   });
 }
 
-/** Polls until the condition gives something other than false, null or undefined; throws after `timeoutMs`. */
+/** Polls until the condition returns a value other than false, null or undefined; throws after `timeoutMs`. */
 export async function eventually<T>(
   what: string,
   condition: () => T | Promise<T>,
@@ -39,7 +39,7 @@ export async function eventually<T>(
   throw new Error(`waited ${timeoutMs} ms in vain for ${what}; last seen: ${String(last)}`);
 }
 
-/** What a process needs of this one's environment. */
+/** The environment variables that every child process needs. */
 export function essentials(): Record<string, string> {
   const names = ['PATH', 'HOME', 'TMPDIR'].filter((name) => process.env[name] !== undefined);
   return Object.fromEntries(names.map((name) => [name, process.env[name]!]));
@@ -50,7 +50,7 @@ process.once('exit', () => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-/** A child process with its output; killed with this process at the latest. */
+/** A child process with its output; killed at the latest when this process exits. */
 export class Launched {
   private text = '';
   readonly exited: Promise<number | null>;
@@ -83,7 +83,7 @@ export class Launched {
     return this.child.pid !== undefined && this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Everything it wrote to stdout and stderr, at most the last 4 MB. */
+  /** Its output on stdout and stderr, at most the last 4 MB. */
   get output(): string {
     return this.text;
   }
@@ -97,13 +97,13 @@ export class Launched {
     );
   }
 
-  /** SIGKILL: no chance to put anything in order. */
+  /** Sends SIGKILL, which leaves no time for cleanup. */
   async kill(): Promise<void> {
     if (this.running) this.child.kill('SIGKILL');
     await this.exited;
   }
 
-  /** SIGTERM, and SIGKILL where that does not help within `timeoutMs`. Returns the exit code. */
+  /** Sends SIGTERM, and SIGKILL if the process still runs after `timeoutMs`. Returns the exit code. */
   async stop(timeoutMs = 15_000): Promise<number | null> {
     if (this.running) this.child.kill('SIGTERM');
     const timer = setTimeout(() => this.child.kill('SIGKILL'), timeoutMs);

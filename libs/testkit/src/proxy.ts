@@ -1,15 +1,15 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** TCP proxy that can be slow, silent or cut. Sits between a client and a real server. */
+/** A TCP proxy between a client and a real server that can delay, drop or cut traffic. */
 export class FaultyProxy {
   private readonly pairs = new Set<[Socket, Socket]>();
   private delayMs = 0;
   private blackholed = false;
   private stalled = false;
   private refusing = false;
-  /** Connections that were refused so far. */
+  /** Refused connections so far. */
   refused = 0;
-  /** Chunks that were swallowed so far. */
+  /** Dropped chunks so far. */
   swallowed = 0;
 
   private constructor(
@@ -30,19 +30,19 @@ export class FaultyProxy {
     return proxy;
   }
 
-  /** Holds every chunk back for that long, in both directions. */
+  /** Delays every chunk in both directions. */
   delay(ms: number): void {
     this.delayMs = ms;
   }
 
-  /** Swallows everything; connections stay open, as when a network drops packets. */
+  /** Drops all data; connections stay open, as when a network loses packets. */
   blackhole(on: boolean): void {
     this.blackholed = on;
   }
 
   /**
-   * Lets nothing through and loses nothing: connections stay open, new ones get no answer, and what was sent meanwhile arrives once it
-   * is over, late, as where packets are sent again.
+   * Holds all data without losing it: connections stay open, new ones get no answer, and held data arrives late, as
+   * with retransmitted packets.
    */
   stall(on: boolean): void {
     this.stalled = on;
@@ -59,7 +59,7 @@ export class FaultyProxy {
     this.pairs.clear();
   }
 
-  /** Takes connections again. */
+  /** Accepts connections again. */
   heal(): void {
     this.refusing = false;
     this.stall(false);

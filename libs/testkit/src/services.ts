@@ -4,14 +4,14 @@ import { essentials, Launched } from './processes';
 
 const ROOT = resolve(__dirname, '../../..');
 
-/** Starts a built service (`npm run build` first) with no more of this process's environment than is essential. */
+/** Starts a built service (`npm run build` first) with only the essential environment variables. */
 export function startService(name: string, env: Record<string, string>, args: string[] = []): Launched {
   const main = join(ROOT, 'dist', 'services', name, 'src', 'main.js');
   if (!existsSync(main)) throw new Error(`${main} does not exist: run "npm run build" first`);
   return Launched.start(process.execPath, [main, ...args], { cwd: ROOT, env: { ...essentials(), ...env } });
 }
 
-/** Starts a service from its sources, as it is now; slower to start than a built one, but there is nothing to build. */
+/** Starts a service from its current sources; slower to start than a built one, but needs no build. */
 export function startFromSource(name: string, env: Record<string, string>): Launched {
   const runner = join(ROOT, 'libs', 'testkit', 'run-ts.cjs');
   const main = join(ROOT, 'services', name, 'src', 'main.ts');

@@ -98,7 +98,7 @@ it('makes messages that pass their own validation', () => {
   expect(makeRollout({ groupId: 'g', indexInGroup: 3 }).rolloutId).toBe('g-r3');
 });
 
-/** The first thing a server says. */
+/** The first data that a server sends. */
 async function read(port: number, timeoutMs = 5_000): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');

@@ -5,16 +5,16 @@ const ROOT = resolve(__dirname, '../../..');
 const CACHE = process.env.UIRL_CACHE_DIR || join(ROOT, '.cache');
 const INSTALL = 'run "npm run setup -- --tests", which finds or fetches all that the tests need';
 
-/** What the set-up of the tests noted: where the programs are that npm does not bring. */
+/** The locations of programs outside of npm, recorded by the test setup. */
 interface Tools {
   natsServer: string;
   chromium: string;
   /** folder of initdb and postgres */
   postgres: string;
   adb: string;
-  /** folder of a Vulkan loader and a driver in software */
+  /** folder of a Vulkan loader and a software driver */
   vulkan: string;
-  /** folder with the pages of MiniWoB++, as MINIWOB_DIR names it */
+  /** folder of the MiniWoB++ pages, as in MINIWOB_DIR */
   miniwob: string;
 }
 
@@ -27,7 +27,7 @@ function find(tool: keyof Tools): string {
   return path;
 }
 
-/** Path of nats-server. Throws with what to do where there is none, as all of these do. */
+/** Path of nats-server. All of these functions throw with instructions if the program is missing. */
 export function findNatsServer(): string {
   return process.env.NATS_SERVER_BIN || find('natsServer');
 }
@@ -47,14 +47,14 @@ export function findPostgres(): string {
   return find('postgres');
 }
 
-/** Folder with the pages of MiniWoB++, as MINIWOB_DIR names it. */
+/** Folder of the MiniWoB++ pages, as in MINIWOB_DIR. */
 export function findMiniwob(): string {
   return process.env.MINIWOB_DIR || find('miniwob');
 }
 
 /**
- * Environment of a process in which WebGPU finds a Vulkan device in software, by which it can be tested without a GPU. It
- * must be set when the process starts.
+ * Environment of a process in which WebGPU finds a software Vulkan device, for tests without a GPU. It must be set
+ * when the process starts.
  * @param runtimeDir a folder of mode 0700
  */
 export function softwareVulkan(runtimeDir: string): Record<string, string> {

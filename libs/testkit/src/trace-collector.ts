@@ -2,21 +2,21 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 
-/** A span as it was exported. */
+/** An exported span. */
 export interface CollectedSpan {
-  /** Of `service.name`. */
+  /** Value of `service.name`. */
   service: string;
   trace: string;
   id: string;
-  /** Empty for the first of its trace. */
+  /** Empty for the root span of a trace. */
   parent: string;
   name: string;
   failed: boolean;
-  /** Traces of the spans that it has links to. */
+  /** Trace ids of linked spans. */
   links: string[];
 }
 
-/** A collector that takes what is exported by OTLP over HTTP, as protobuf, and keeps it. */
+/** Receives OTLP exports over HTTP as protobuf, and stores them. */
 export class TraceCollector {
   readonly spans: CollectedSpan[] = [];
 
@@ -30,12 +30,12 @@ export class TraceCollector {
     return collector;
   }
 
-  /** What `OTEL_EXPORTER_OTLP_ENDPOINT` is set to. */
+  /** Value for `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   get endpoint(): string {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** Spans by their traces. */
+  /** Spans by trace id. */
   get traces(): Map<string, CollectedSpan[]> {
     const traces = new Map<string, CollectedSpan[]>();
     for (const span of this.spans) traces.set(span.trace, [...(traces.get(span.trace) ?? []), span]);

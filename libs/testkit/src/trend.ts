@@ -1,19 +1,20 @@
-/** How something grows, by least squares. */
+/** A linear trend by least squares. */
 export interface Trend {
   begin: number;
   end: number;
-  /** By unit of `at`; null where there are too few values to tell. */
+  /** Per unit of `at`; null if there are too few values. */
   slope: number | null;
   /** Standard error of the slope. */
   error: number | null;
 }
 
-/** What comes before this part of all fills caches. */
+/** Initial share of the values that is ignored, since caches fill up. */
 const SETTLING = 0.2;
 const FEWEST = 5;
 
 /**
- * The trend of values by when they were taken, in order. `from` is the first `at` that counts: by default a fifth of the last one.
+ * The trend of values by their time, in order. `from` is the first `at` that counts: by default a fifth of the last
+ * one.
  */
 export function trendOf(
   points: readonly (readonly [at: number, value: number])[],
@@ -33,15 +34,18 @@ export function trendOf(
   return { begin, end, slope, error: Math.sqrt(rest / (settled.length - 2) / spread) };
 }
 
-/** More than this share of what there was at the beginning, over all that was counted and for certain, is growth. */
+/** A significant increase above this share of the initial value, over the whole measurement, counts as growth. */
 const TOLERATED = 0.1;
 const STANDARD_ERRORS = 3;
-/** After fewer episodes memory is still that of a process which begins. */
+/** With fewer episodes, memory still reflects the start of the process. */
 const FEWEST_EPISODES = 200;
 
 export type Growth = Trend & { grows: boolean };
 
-/** The trend of values by the number of episodes before them, `from` as for `trendOf`, and whether it is growth that has no end. */
+/**
+ * The trend of values by the number of preceding episodes, `from` as for `trendOf`, and whether it is unbounded
+ * growth.
+ */
 export function growthOf(
   points: readonly (readonly [episodes: number, value: number])[],
   from?: number,
@@ -56,7 +60,7 @@ export function growthOf(
   return { ...trend, grows: isCertain && slope * episodes > TOLERATED * Math.max(begin, 1) };
 }
 
-/** In words, by 1,000 episodes. */
+/** As text, per 1,000 episodes. */
 export function growthInWords({ slope, error }: Growth): string {
   if (slope === null || error === null) return 'too short to tell';
   return `${(slope * 1_000).toFixed(1)} ± ${(error * 1_000).toFixed(1)}`;

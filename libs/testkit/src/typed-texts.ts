@@ -1,7 +1,7 @@
-/** What a text of a `type` action types, in every environment. */
+/** The keystrokes that a `type` action's text means, in every environment. */
 export interface TypedTextCase {
   text: string;
-  /** What arrives: `\n` is one press of Enter, `\t` one of Tab. */
+  /** The resulting input: `\n` is one press of Enter, `\t` one of Tab. */
   typed: string;
   outcome: 'ok' | 'unsupported_character';
 }
@@ -12,7 +12,7 @@ const typing = (text: string, typed = text, outcome: TypedTextCase['outcome'] = 
 
 const [A, B] = ['a'.repeat(150), 'b'.repeat(150)];
 
-/** Texts that environments could understand in different ways. */
+/** Texts that environments could interpret differently. */
 export const TYPED_TEXTS: readonly TypedTextCase[] = [
   typing('John\tDoe'),
   typing('\tx\t\t'),

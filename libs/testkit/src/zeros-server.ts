@@ -5,9 +5,12 @@ import { createGzip } from 'node:zlib';
 const MIB = 2 ** 20;
 const CHUNK = Buffer.alloc(MIB);
 
-/** A server that answers every request with zeros: `/endless` without end, `/bomb` with 4 GiB that gzip makes 4 MiB of. */
+/**
+ * A server that answers every request with zeros: `/endless` without end, `/bomb` with 4 GiB compressed to 4 MiB by
+ * gzip.
+ */
 export class ZerosServer {
-  /** Bytes of the last answer, before compression. */
+  /** Bytes of the last response, before compression. */
   sentBytes = 0;
   private readonly http: Server;
 
@@ -43,7 +46,7 @@ export class ZerosServer {
 
   private write(out: NodeJS.WritableStream & { destroyed?: boolean }, total: number): void {
     this.sentBytes = 0;
-    // What the other side closes fails here.
+    // Fails when the other side closes the connection.
     out.on('error', () => undefined);
     const more = (): void => {
       while (this.sentBytes < total && out.destroyed !== true) {

@@ -11,7 +11,7 @@ export interface ScreenSize {
 /** The desktop options of a task. */
 export interface DesktopSpec {
   screen: ScreenSize;
-  /** The program to show: an application of this machine's list, or a page of a task source in a full-screen browser. */
+  /** The program to show: an application of this machine, or a page of a task source in a full-screen browser. */
   shown: { application: Application } | { page: string; folder: string };
   /** Name for messages. */
   name: string;

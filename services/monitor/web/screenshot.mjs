@@ -1,4 +1,4 @@
-// Pictures of a real run for the README:
+// Takes the README's screenshots of a real run:
 //   node services/monitor/web/screenshot.mjs http://127.0.0.1:8080 <run> [path of a Chromium]
 // writes screenshot.png (the run) and episode.png (its longest success) beside this file.
 import { fileURLToPath } from 'node:url';

@@ -1,13 +1,13 @@
 import type { Draft, Widget } from '../draft';
 import type { Viewport, PlacedKind } from '../page';
 
-/** Draws the kind of the next widget. */
+/** Samples the kind of the next widget. */
 export type NextKind = () => PlacedKind;
 
-/** Fills a body of a page with widgets. */
+/** Fills a page body with widgets. */
 type Layout = (draft: Draft, viewport: Viewport, next: NextKind) => string;
 
-/** Widgets one below the other until `height` is about full. */
+/** Stacks widgets until `height` is approximately full. */
 function stack(draft: Draft, height: number, next: NextKind): Widget[] {
   const widgets: Widget[] = [];
   for (let used = 0; used < height && widgets.length < 24;) {
@@ -18,7 +18,7 @@ function stack(draft: Draft, height: number, next: NextKind): Widget[] {
   return widgets;
 }
 
-/** How much of a page is filled: some pages are nearly empty. */
+/** The filled share of a page: some pages are nearly empty. */
 function fill(draft: Draft): number {
   return draft.random.pick([0.5, 0.8, 1, 1, 1.2, 1.2, 1.4, 1.6]);
 }
@@ -39,7 +39,7 @@ const column: Layout = (draft, { height }, next) => {
   return `<div class="c" style="${style}">${join(stack(draft, height * fill(draft), next))}</div>`;
 };
 
-/** Text and widgets one after the other, as in a page without a stylesheet. */
+/** Text and widgets in sequence, as on a page without a stylesheet. */
 const flow: Layout = (draft, { height }, next) => {
   const widgets = stack(draft, height * fill(draft), next);
   return widgets.map(({ html }) => `<div style="margin-bottom:${draft.theme.gap}px">${html}</div>`).join('');
@@ -105,7 +105,7 @@ function overlaps(a: Place, b: Place): boolean {
   );
 }
 
-/** A place of this size that is free yet, if one is found. */
+/** A free area of this size, if one is found. */
 function freePlace(
   draft: Draft,
   { width, height }: Viewport,
@@ -122,7 +122,7 @@ function freePlace(
   return undefined;
 }
 
-/** Pieces anywhere, without lying over each other. */
+/** Pieces at random positions without overlap. */
 const scattered: Layout = (draft, viewport, next) => {
   const { random, parts } = draft;
   const placed: Place[] = [];
@@ -164,7 +164,7 @@ const grid: Layout = (draft, { width, height }, next) => {
   return `<div style="display:grid;grid-template-columns:repeat(${across},${cellWidth}px);gap:${theme.gap}px">${cells.join('')}</div>`;
 };
 
-/** Layouts in which nothing cuts off what opens on the page. */
+/** Layouts that do not clip popups. */
 export const ROOMY_LAYOUTS: readonly (readonly [Layout, number])[] = [
   [column, 5],
   [flow, 4],

@@ -22,7 +22,7 @@ interface Opened {
   truth: ScreenTruth;
 }
 
-/** The first page of this kind alone on which the part and `wanted` can be seen. */
+/** The first page with only this kind on which the part and `wanted` are visible. */
 async function open(
   kind: PlacedKind,
   wanted: (part: PagePart, truth: ScreenTruth) => boolean = () => true,

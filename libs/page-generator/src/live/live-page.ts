@@ -5,24 +5,24 @@ import { decodePng } from '../render/pixels';
 import { TRUTH } from '../render/truth-script';
 import type { ScreenTruth } from '../truth';
 
-/** An action on a page, in the vocabulary of all environments. */
+/** An action on a page, in the action format of all environments. */
 export type PageAction = Action;
 
-/** CSS pixels per notch of a mouse wheel. */
+/** CSS pixels per mouse-wheel notch. */
 const NOTCH = 100;
 const DRAG_STEPS = 5;
 const TOWARDS = { up: [0, -1], down: [0, 1], left: [-1, 0], right: [1, 0] } as const;
 const KEYS = { enter: 'Enter', tab: 'Tab' } as const;
 const TWO_FRAMES = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))';
 
-/** Something that happened to an element: `click`, `change`, `select`, `drop`, `submit`, `enter`, `sort`, `move`. */
+/** An event of an element: `click`, `change`, `select`, `drop`, `submit`, `enter`, `sort`, `move`. */
 export interface PageEvent {
   id: number;
   event: string;
   value?: unknown;
 }
 
-/** A page in its own viewport, whose widgets work. */
+/** A page in its own viewport, with working widgets. */
 export class LivePage {
   constructor(
     readonly generated: GeneratedPage,
@@ -31,7 +31,7 @@ export class LivePage {
     private readonly release: () => Promise<void>,
   ) {}
 
-  /** The current screen, once it is settled. */
+  /** The current screen, after it has settled. */
   async screen(): Promise<Screen> {
     const { seed, width, height } = this.generated;
     await this.page.evaluate(TWO_FRAMES);
@@ -40,14 +40,14 @@ export class LivePage {
     return { seed, width, height, rgb, truth };
   }
 
-  /** The ground truth alone, without a picture. */
+  /** The ground truth alone, without a screenshot. */
   async truth(): Promise<ScreenTruth> {
     return JSON.parse(
       await this.page.evaluate<string>(`JSON.stringify((${TRUTH})(document))`),
     ) as ScreenTruth;
   }
 
-  /** Does what the action says with mouse and keyboard. `wait`, `finish` and buttons of a device do nothing. */
+  /** Performs an action with mouse and keyboard. Ignores `wait`, `finish` and device buttons. */
   async perform(action: PageAction): Promise<void> {
     const { mouse } = this.page;
     switch (action.action) {
@@ -78,7 +78,7 @@ export class LivePage {
     }
   }
 
-  /** Values of the elements by their ids, and under `events` what happened, in order. */
+  /** Values of the elements by id, and the events in order under `events`. */
   async state(): Promise<Record<string, unknown> & { events: PageEvent[] }> {
     return JSON.parse(
       await this.page.evaluate<string>('JSON.stringify({ ...__parts, events: __events })'),

@@ -1,20 +1,21 @@
 /**
- * The script that makes the widgets of a page work, served to every page as one file. Attributes of a widget name its behaviour:
+ * The script that implements the widgets of a page, served to every page as one file. Attributes of a widget select
+ * its behavior:
  *
- * - `data-body="b7"`: shows and hides the element with that id, and says so in `aria-expanded`
+ * - `data-body="b7"`: shows and hides the element with that id, and updates `aria-expanded`
  * - `data-shows="b7"`: shows it; `data-closes`: hides the nearest `data-closable`
  * - `data-popup`: a body that a click elsewhere hides
  * - `data-select="one"` or `"many"`: its children with `aria-selected` can be selected
  * - `data-by="-1"`: steps the value of the nearest stepper
- * - `data-pressable`: a button that stays pressed
- * - `data-suggest="a|b"`: texts that a field suggests
- * - `data-calendar`: a calendar of the field before it
- * - `data-submit`: sends the nearest form
- * - `data-turn="1"`: selects the next of the elements that `data-select` selects from
- * - `data-send`: adds what the last field says to the bubbles of a conversation
- * - `data-sortable`: its children can be dragged into another order
+ * - `data-pressable`: a toggle button
+ * - `data-suggest="a|b"`: suggestions of a field
+ * - `data-calendar`: a calendar of the preceding field
+ * - `data-submit`: submits the nearest form
+ * - `data-turn="1"`: selects the next element of a `data-select`
+ * - `data-send`: adds the text of the last field to the bubbles of a conversation
+ * - `data-sortable`: its children can be reordered by dragging
  *
- * `__parts` has the value of every element that has one, by its id; `__events` what happened, in order.
+ * `__parts` contains the value of every element that has one, by id; `__events` the events in order.
  */
 export const PAGE_SCRIPT = String.raw`(() => {
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-/** Development dependencies: an installed package of UI-RL does not bring them. */
+/** Development dependencies, which an installed UI-RL package does not include. */
 const FONT_PACKAGES = [
   'arimo',
   'tinos',
@@ -19,7 +19,7 @@ const FONT_PACKAGES = [
   'comic-neue',
 ];
 
-/** Packages of stylesheets that dress plain HTML. */
+/** Packages of stylesheets for plain HTML. */
 const KIT_PACKAGES = [
   'water.css',
   'sakura.css',
@@ -45,24 +45,24 @@ const ICON_PACKAGES = ['feather', 'radix-icons', 'zondicons', 'lucide'];
 
 export interface FontAsset {
   name: string;
-  /** Names of files, unique among all packages. */
+  /** File names, unique among all packages. */
   regular: string;
   bold: string;
 }
 
-/** The fonts and icon sets that are installed here. */
+/** The installed fonts and icon sets. */
 export interface Assets {
   fonts: FontAsset[];
   /** File name → path. */
   fontPaths: Map<string, string>;
   iconSets: { name: string; path: string }[];
-  /** Name of a package of stylesheets → its folder. */
+  /** Name of a stylesheet package → its folder. */
   kitFolders: Map<string, string>;
-  /** Of their names and versions. */
+  /** Digest of their names and versions. */
   digest: string;
 }
 
-/** Every package that pages take fonts, icons or stylesheets from, by the names that npm has for them. */
+/** The npm names of every package that provides fonts, icons or stylesheets for pages. */
 export const ASSET_PACKAGES: readonly string[] = [
   ...FONT_PACKAGES.map((name) => `@fontsource/${name}`),
   ...ICON_PACKAGES.map((name) => `@iconify-json/${name}`),
@@ -71,7 +71,7 @@ export const ASSET_PACKAGES: readonly string[] = [
 
 const { resolve } = createRequire(__filename);
 
-/** Where a package lies, with its version and licence; undefined where it is not installed. */
+/** The folder of a package, with its version and license; undefined if it is not installed. */
 export function installed(name: string): { folder: string; version: string; license: string } | undefined {
   const folder = (resolve.paths(name) ?? [])
     .map((each) => join(each, name))
@@ -113,7 +113,7 @@ function findAssets(): Assets {
 
 let known: Assets | undefined;
 
-/** Looked for once in a process. */
+/** Searched once per process. */
 export function assets(): Assets {
   known ??= findAssets();
   return known;

@@ -1,7 +1,7 @@
 /** Red, green and blue from 0 to 255. */
 export type Rgb = readonly [number, number, number];
 
-/** Colours that people have words for. */
+/** Colors with common names. */
 export const NAMED_COLORS: Readonly<Record<string, Rgb>> = {
   red: [220, 30, 30],
   green: [30, 150, 50],
@@ -50,7 +50,7 @@ export function contrast(a: Rgb, b: Rgb): number {
   return (high + 0.05) / (low + 0.05);
 }
 
-/** `color`, moved towards black or white until it can be read on `background`. */
+/** `color`, moved towards black or white until it is readable on `background`. */
 export function readable(color: Rgb, background: Rgb, least: number): Rgb {
   const end: Rgb = luminance(background) > 0.18 ? [0, 0, 0] : [255, 255, 255];
   for (let share = 0; share < 1; share += 0.1) {

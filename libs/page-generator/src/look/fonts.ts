@@ -1,13 +1,13 @@
 import { assets } from './assets';
 
-/** A font of a page: `family` as CSS names it, and the file of it where it is not one of the machine's. */
+/** A font of a page: `family` as in CSS, and its files unless it is a system font. */
 export interface PageFont {
   family: string;
-  /** Path under `/fonts/` of the regular and the bold file. */
+  /** Paths under `/fonts/` of the regular and the bold file. */
   files?: { regular: string; bold: string };
 }
 
-/** Names that pages use; the machine decides which of its fonts it draws them with. */
+/** Generic names that pages use; the machine maps them to its fonts. */
 const MACHINE_FONTS: readonly PageFont[] = [
   { family: 'sans-serif' },
   { family: 'sans-serif' },
@@ -28,10 +28,10 @@ function packageFonts(): PageFont[] {
   }));
 }
 
-/** Every font that a page may have here. */
+/** All fonts available to pages. */
 export const FONTS: readonly PageFont[] = [...MACHINE_FONTS, ...packageFonts()];
 
-/** The `@font-face` rules of fonts, each once. */
+/** The `@font-face` rules of fonts, without duplicates. */
 export function fontFaces(fonts: readonly PageFont[]): string {
   const seen = new Map(fonts.map((font) => [font.family, font]));
   return [...seen.values()]

@@ -9,7 +9,7 @@ export interface Icon {
   height: number;
 }
 
-/** Names that people have for icons → those of the icon sets. */
+/** Common names of icons → names in the icon sets. */
 const SET_NAMES: Readonly<Record<string, readonly string[]>> = {
   search: ['search', 'magnifying-glass'],
   close: ['x', 'cross-2', 'close'],
@@ -71,7 +71,7 @@ const stroke = (path: string): Icon => ({
   height: 24,
 });
 
-/** Icons of the generator itself, for use without any package. */
+/** Built-in icons, which need no package. */
 const OWN: Readonly<Record<string, Icon>> = {
   search: stroke('M10 4a6 6 0 1 0 0 12a6 6 0 1 0 0-12M15 15l6 6'),
   close: stroke('M5 5l14 14M19 5L5 19'),
@@ -110,7 +110,7 @@ interface IconFile {
   height?: number;
 }
 
-/** Icons of one set under the names that people have for them. */
+/** Icons of one set by their common names. */
 export type IconSet = ReadonlyMap<string, Icon>;
 
 function readSet(path: string): IconSet {
@@ -127,13 +127,13 @@ function readSet(path: string): IconSet {
 
 let sets: IconSet[] | undefined;
 
-/** Every set that is there, the own one included. */
+/** All available sets, including the built-in one. */
 function iconSets(): IconSet[] {
   sets ??= [new Map(Object.entries(OWN)), ...assets().iconSets.map(({ path }) => readSet(path))];
   return sets;
 }
 
-/** The set of a page. */
+/** The icon set of a page. */
 export function drawIconSet(random: Random): IconSet {
   return random.pick(iconSets());
 }

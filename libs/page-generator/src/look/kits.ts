@@ -2,19 +2,21 @@ import { readFileSync } from 'node:fs';
 import { assets } from './assets';
 import { pruneCss } from './prune-css';
 
-/** Tags of controls that kits have classes for. */
+/** Tags of controls for which kits have classes. */
 type Dressed = 'button' | 'input' | 'select' | 'textarea' | 'table' | 'check';
 
-/** A stylesheet of a package that dresses plain HTML. */
+/** A stylesheet package for plain HTML. */
 export interface Kit {
   /** Name of the package. */
   name: string;
   /** Its file within the package. */
   file: string;
   isDark?: boolean;
-  /** Classes by which it knows controls; most kits need none. */
+  /** Classes that it requires on controls; most kits need none. */
   classes?: Partial<Record<Dressed, string>>;
-  /** Whether it draws checkboxes and radios beside the control, which pages of the generator do not have the markup for. */
+  /**
+   * Whether it draws checkboxes and radios beside the control, which needs markup that generated pages do not have.
+   */
   hidesChecks?: boolean;
 }
 
@@ -74,26 +76,26 @@ export const KITS: readonly Kit[] = [
   { name: 'marx-css', file: 'css/marx.min.css' },
 ];
 
-/** Those that are installed here. */
+/** The installed kits. */
 export function installedKits(): Kit[] {
   return KITS.filter(({ name }) => assets().kitFolders.has(name));
 }
 
-/** Pages of this seed and above are for evaluation: kits of their own dress them, which no page of a lower seed has. */
+/** Pages of this seed and above are for evaluation: they use reserved kits, which no page of a lower seed has. */
 export const FIRST_HELD_OUT_SEED = 2 ** 30;
 const HELD_OUT = ['nes.css', 'papercss', 'sakura.css', 'simpledotcss', '@exampledev/new.css'];
 
-/** The kits that may dress the page of a seed. */
+/** The kits available to the page of a seed. */
 export function kitsFor(seed: number): Kit[] {
   return installedKits().filter(({ name }) => HELD_OUT.includes(name) === seed >= FIRST_HELD_OUT_SEED);
 }
 
-/** Where pages find a kit. */
+/** The path at which pages load a kit. */
 export function kitPath({ name, file }: Kit): string {
   return `/kits/${name}/${file}`;
 }
 
-/** The stylesheet at such a path, without what it would fetch; undefined where there is none. */
+/** The stylesheet at such a path, without external resources; undefined if there is none. */
 export function kitStylesheet(path: string): string | undefined {
   const kit = installedKits().find((each) => kitPath(each) === path);
   if (kit === undefined) return undefined;
@@ -107,7 +109,7 @@ export function kitStylesheet(path: string): string | undefined {
   );
 }
 
-/** The body of a page with the classes of a kit on its controls. */
+/** Adds the classes of a kit to the controls in a page body. */
 export function dress(html: string, { classes = {} }: Kit): string {
   const { button, input, select, textarea, table, check } = classes;
   let dressed = html;

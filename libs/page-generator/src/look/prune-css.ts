@@ -3,7 +3,7 @@ interface Block {
   body: string;
 }
 
-/** The top-level rules of a stylesheet without comments; statements without a block are left out. */
+/** The top-level rules of a stylesheet without comments; statements without a block are omitted. */
 function blocks(css: string): Block[] {
   const found: Block[] = [];
   let start = 0;
@@ -26,7 +26,7 @@ function classesOf(selector: string): string[] {
   return [...selector.matchAll(/\.(-?[_a-zA-Z][\w-]*)/g)].map(([, name]) => name);
 }
 
-/** Selectors of a list that can match elements with no classes but these. */
+/** The selectors of a list that can match elements with only these classes. */
 function reachable(head: string, classes: ReadonlySet<string>): string[] {
   return head
     .split(/,(?![^()]*\))/)
@@ -48,8 +48,8 @@ function pruneBlock({ head, body }: Block, classes: ReadonlySet<string>): string
 }
 
 /**
- * A stylesheet without the rules that no element of a page can match: a browser matches every rule of a large kit with every page anew. Fonts,
- * animations and imports go as well.
+ * Removes rules that cannot match any element of a page: a browser would match every rule of a large kit anew for
+ * every page. Removes fonts, animations and imports as well.
  */
 export function pruneCss(css: string, classes: ReadonlySet<string>): string {
   return blocks(css.replace(/\/\*[^]*?\*\//g, ''))

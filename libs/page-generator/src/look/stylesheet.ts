@@ -38,7 +38,7 @@ function fieldRules(theme: Theme): string {
     : `${text}{font:inherit;padding:2px 4px;border-radius:min(var(--r),6px);${own}}::placeholder{color:${placeholder};opacity:1}`;
 }
 
-/** Checkboxes and radios that are not the browser's own. */
+/** Custom-drawn checkboxes and radios. */
 function checkRules(theme: Theme): string {
   if (theme.nativeControls) return `input{accent-color:${theme.buttons === 'native' ? 'auto' : 'var(--ac)'}}`;
   return `input[type=checkbox]:not(.tg),input[type=radio]{appearance:none;width:1em;height:1em;min-width:10px;min-height:10px;margin:0 2px 0 0;border:1px solid var(--mu);background:var(--bg);vertical-align:-2px;border-radius:min(var(--r),3px)}
@@ -49,7 +49,7 @@ input[type=range]{appearance:none;height:6px;border-radius:3px;background:var(--
 input[type=range]::-webkit-slider-thumb{appearance:none;width:14px;height:14px;border-radius:min(var(--r),50%);background:var(--ac)}`;
 }
 
-/** Rules beside a kit: the size of the page, and controls that the kit would hide. */
+/** Rules added to a kit: the size of the page, and controls that the kit would hide. */
 function kitRules({ size, lineHeight, padding, kit }: Theme): string {
   const checks = 'input[type=checkbox]:not(.tg),input[type=radio]';
   const shown =

@@ -6,12 +6,12 @@ import { kitsFor, type Kit } from './kits';
 export type ButtonLook = 'native' | 'filled' | 'outline' | 'flat' | 'raised' | 'soft';
 export type FieldLook = 'native' | 'box' | 'underline' | 'filled' | 'inset';
 
-/** How a page looks: one draw for all of its widgets. */
+/** The appearance of a page, sampled once for all of its widgets. */
 export interface Theme {
   isDark: boolean;
   font: PageFont;
   headingFont: PageFont;
-  /** Of plain text, in CSS pixels. */
+  /** Size of plain text, in CSS pixels. */
   size: number;
   background: Rgb;
   surface: Rgb;
@@ -27,18 +27,18 @@ export interface Theme {
   lineHeight: number;
   buttons: ButtonLook;
   fields: FieldLook;
-  /** Whether checkboxes, radios, selects and ranges are the browser's own. */
+  /** Whether checkboxes, radios, selects and ranges are native. */
   nativeControls: boolean;
   headingWeight: number;
   headingTransform: 'none' | 'uppercase';
   linkUnderline: boolean;
   shadow: boolean;
   stripes: boolean;
-  /** The stylesheet that dresses the page's controls instead of the theme. */
+  /** A stylesheet that replaces the theme for the page's controls. */
   kit?: Kit;
 }
 
-/** Sizes in CSS pixels, those of most pages more often than others. */
+/** Sizes in CSS pixels; repeated entries are more frequent. */
 const SIZES = [9, 10, 11, 11, 12, 12, 12, 13, 13, 13, 14, 14, 14, 15, 16, 16, 17, 18, 20];
 
 function backgroundColor(random: Random, isDark: boolean): Rgb {
@@ -52,10 +52,10 @@ function accentColor(random: Random, background: Rgb): Rgb {
   return readable(color, background, 2.2);
 }
 
-/** Share of the pages that a kit dresses. */
+/** Share of pages with a kit. */
 const KIT_SHARE = 0.22;
 
-/** Draws a look. `width` is that of the viewport: narrow pages get small sizes. */
+/** Samples a theme. `width` is that of the viewport: narrow pages get small sizes. */
 export function drawTheme(random: Random, width: number, seed: number): Theme {
   const kits = kitsFor(seed);
   const kit = random.chance(KIT_SHARE) && kits.length > 0 ? random.pick(kits) : undefined;
@@ -102,7 +102,7 @@ export function drawTheme(random: Random, width: number, seed: number): Theme {
   };
 }
 
-/** The look as custom properties of the root. */
+/** The theme as custom properties of the root. */
 export function themeProperties(theme: Theme): string {
   const entries: [string, string | number][] = [
     ['bg', css(theme.background)],

@@ -8,7 +8,7 @@ import { kitStylesheet } from '../look/kits';
 const EMPTY =
   '<!doctype html><meta charset="utf-8"><style>html,body{margin:0;overflow:hidden}iframe{position:absolute;border:0}</style>';
 
-/** Serves an empty page, the fonts, and pages that are to be operated to browsers of this machine, so that all of them share what is loaded. */
+/** Serves an empty page, the fonts, and live pages to local browsers, so that all pages share cached files. */
 export class FileServer {
   private readonly fonts = new Map<string, Buffer>();
   private readonly kits = new Map<string, string>();

@@ -13,7 +13,7 @@ export async function decodePng(png: Buffer): Promise<Raster> {
   return { width: info.width, height: info.height, rgb: data };
 }
 
-/** A part of a raster, copied. */
+/** A copy of a part of a raster. */
 export function cut(from: Raster, left: number, top: number, width: number, height: number): Uint8Array {
   const rgb = new Uint8Array(width * height * 3);
   for (let y = 0; y < height; y++) {

@@ -13,7 +13,7 @@ afterAll(() => renderer.close());
 const pagesFrom = (seed: number, count: number): GeneratedPage[] =>
   Array.from({ length: count }, (_, i) => generatePage(seed + i));
 
-/** Largest difference from the most frequent colour within a box, from 0 to 765. */
+/** Largest difference from the most frequent color within a box, from 0 to 765. */
 function inkIn({ rgb, width }: Screen, [left, top, w, h]: readonly number[]): number {
   const colors = new Map<number, number>();
   for (let y = Math.floor(top); y < Math.ceil(top + h); y++) {
@@ -35,7 +35,8 @@ function difference(a: Uint8Array, b: Uint8Array, tolerance: number): number {
   return a.filter((byte, i) => Math.abs(byte - b[i]) > tolerance).length / a.length;
 }
 
-// Chromium computes antialiased edges from coordinates of the sheet, so that a few pixels at round corners depend on the place of a tile.
+// Chromium computes antialiased edges from coordinates of the sheet, so a few pixels at round corners depend on the
+// position of a tile.
 it('draws a page the same beside any others', async () => {
   const pages = pagesFrom(0, 60);
   const together = await renderer.renderAll(pages);

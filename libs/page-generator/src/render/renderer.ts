@@ -9,11 +9,11 @@ import { SHEET, sheets, type Tile } from './sheet';
 import { SHOW, TRUTHS } from './sheet-script';
 
 export interface RendererOptions {
-  /** Path of the browser; the one of this machine where it is left out. */
+  /** Path of the browser; defaults to the one of this machine. */
   chromium?: string;
 }
 
-/** Flags without which Chromium asks for things on the network, or draws otherwise from one machine to the next. */
+/** Flags that stop Chromium's own network requests, or make rendering the same on all machines. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -24,7 +24,7 @@ const FLAGS = [
   '--no-first-run',
   '--force-color-profile=srgb',
   '--disable-lcd-text',
-  // Chromium draws some pixels otherwise when it repaints only a part of a page.
+  // Chromium renders some pixels differently when it repaints only a part of a page.
   '--disable-partial-raster',
 ];
 
@@ -33,7 +33,7 @@ interface Tab {
   cdp: CDPSession;
 }
 
-/** Draws generated pages in its own browser. */
+/** Renders generated pages in its own browser. */
 export class PageRenderer {
   private readonly idle: Tab[] = [];
 
@@ -44,7 +44,7 @@ export class PageRenderer {
     private readonly cdp: CDPSession,
   ) {}
 
-  /** Throws where no browser starts. */
+  /** Throws if the browser does not start. */
   static async launch(options: RendererOptions = {}): Promise<PageRenderer> {
     const executablePath = findChromium(options.chromium, chromium.executablePath());
     const browser = await chromium.launch({ executablePath, args: FLAGS });
@@ -56,8 +56,8 @@ export class PageRenderer {
   }
 
   /**
-   * Screens of pages as they are at first, in the order of the pages. Many pages are drawn at once, as tiles of a sheet; their pixels are those of
-   * each page alone.
+   * Screens of pages in their initial state, in the order of the pages. Renders many pages at once, as tiles of a
+   * sheet; the pixels equal those of each page alone.
    */
   async renderAll(pages: readonly GeneratedPage[]): Promise<Screen[]> {
     const screens = Array.from<Screen>({ length: pages.length });
@@ -70,7 +70,7 @@ export class PageRenderer {
     return screens;
   }
 
-  /** A page in its own viewport, to be operated. Close it when done: its tab is used again. */
+  /** Opens a page in its own viewport, for actions. Close it when done: its tab is reused. */
   async open(page: GeneratedPage): Promise<LivePage> {
     const tab = this.idle.pop() ?? (await this.openTab());
     const url = this.server.add(page.html);

@@ -1,8 +1,8 @@
 import { TRUTH } from './truth-script';
 
 /**
- * Functions of the page that holds a sheet, as text, so that nothing is added to them on their way to the browser. Frames are kept from sheet
- * to sheet: to open one takes longer than all the rest of a page.
+ * Functions of the page that contains a sheet, as text, so that no tool instruments them. Frames are reused between
+ * sheets: opening one takes longer than everything else.
  */
 const FRAMES = `
   globalThis.sheetFrames ??= [];
@@ -14,7 +14,7 @@ const FRAMES = `
     document.body.append(frame);
   });`;
 
-/** Shows pages at their places, given as JSON; ends when each is laid out with its fonts. */
+/** Shows pages at their positions, given as JSON; resolves when each is laid out with its fonts. */
 export const SHOW = `async (json) => {
   const tiles = JSON.parse(json);
   ${FRAMES}
@@ -36,7 +36,7 @@ export const SHOW = `async (json) => {
   await new Promise((resolve) => requestAnimationFrame(() => resolve()));
 }`;
 
-/** The ground truth of each of the first pages of a sheet, as JSON, which is quicker on its way than objects. */
+/** The ground truth of each of the first pages of a sheet, as JSON, which transfers faster than objects. */
 export const TRUTHS = `(count) => {
   const truthOf = ${TRUTH};
   return JSON.stringify(sheetFrames.slice(0, count).map((frame) => truthOf(frame.contentDocument)));

@@ -1,6 +1,6 @@
 import type { GeneratedPage } from '../page';
 
-/** A page with its place on a sheet. */
+/** A page with its position on a sheet. */
 export interface Tile {
   page: GeneratedPage;
   index: number;
@@ -8,10 +8,10 @@ export interface Tile {
   top: number;
 }
 
-/** Edge of a sheet in CSS pixels. */
+/** Side of a sheet in CSS pixels. */
 export const SHEET = 1280;
 
-/** Places pages on as few sheets as rows of about equal height allow. */
+/** Packs pages into sheets, in rows of pages with similar heights. */
 export function sheets(pages: readonly GeneratedPage[]): Tile[][] {
   const order = pages.map((page, index) => ({ page, index })).sort((a, b) => a.page.height - b.page.height);
   const found: Tile[][] = [];

@@ -1,6 +1,6 @@
 /**
- * A function of a document: its visible characters and elements, as `ScreenTruth` has them. Text, so that nothing is added to it on its way to
- * the browser. It changes the document while it runs and leaves it as it was.
+ * A function of a document: its visible characters and elements, as in `ScreenTruth`. Text, so that no tool
+ * instruments it. It changes the document while it runs and restores it afterwards.
  */
 export const TRUTH = String.raw`function (doc) {
   const view = doc.defaultView;

@@ -2,7 +2,7 @@ import { escape, mark, type Draft } from '../draft';
 import type { Viewport } from '../page';
 import { button, Records } from './pieces';
 
-/** A field to search with, and pages of results. */
+/** A search field, and pages of results. */
 export function search(draft: Draft, { width, height }: Viewport): string {
   const { texts, random, theme } = draft;
   const field = draft.id();
@@ -46,7 +46,7 @@ export function search(draft: Draft, { width, height }: Viewport): string {
   return `${head}<div class="c" data-select="one" style="margin-top:4px" ${mark(draft.id(), 'list')}>${pages.map(({ html }) => html).join('')}<div class="rw nw">${turn(-1, less, 'previous page')}${numbers.join('')}${turn(1, more, 'next page')}</div></div>`;
 }
 
-/** A text with tools to change how it looks. */
+/** A text with formatting tools. */
 export function editor(draft: Draft, { height }: Viewport): string {
   const { texts, random } = draft;
   const tools = random.shuffled([

@@ -4,7 +4,7 @@ import { chat, feed, files, mail } from './messages';
 import { editor, search } from './documents';
 import { booking, dashboard, form, settings, shop } from './services';
 
-/** Whole pages of the kinds that people know. */
+/** Complete pages of familiar kinds. */
 export const SCENES: Readonly<Record<SceneKind, (draft: Draft, viewport: Viewport) => string>> = {
   mail,
   feed,

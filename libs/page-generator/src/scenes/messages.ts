@@ -52,7 +52,7 @@ export function mail(draft: Draft, { height }: Viewport): string {
   return `${bar(draft, random.pick(['Inbox', 'Mail', 'Messages', 'All mail']), tools.join(''))}<div ${mark(draft.id(), 'list')}>${rows.join('')}</div>${views.join('')}`;
 }
 
-/** Posts of people with what can be done with them. */
+/** Posts with their controls. */
 export function feed(draft: Draft, { height }: Viewport): string {
   const { texts, random, theme } = draft;
   const records = new Records(draft);
@@ -117,7 +117,7 @@ export function chat(draft: Draft, { width, height }: Viewport): string {
   return `<div style="display:flex;flex-direction:column;height:100%">${bar(draft, partner, iconButton(draft, 'phone').html)}<div class="c" style="flex:1;min-height:0;overflow:hidden;padding:4px;align-items:stretch;justify-content:flex-end" data-bubbles="">${bubbles.join('')}</div><div class="rw nw" style="padding:3px">${input}${send.html}</div></div>`;
 }
 
-/** Files with size, date and a choice of several. */
+/** Files with size and date, and multiple selection. */
 export function files(draft: Draft, { height, width }: Viewport): string {
   const { texts, random, theme } = draft;
   const records = new Records(draft);

@@ -4,7 +4,7 @@ import type { PartAction, PartItem } from '../page';
 import type { ElementKind } from '../truth';
 import { pictureSvg } from '../widgets/pictures';
 
-/** An icon to press; its name where the page's set has none of it. */
+/** An icon button; shows its name if the page's icon set lacks the icon. */
 export function iconButton(
   draft: Draft,
   name: string,
@@ -32,7 +32,7 @@ export function element(draft: Draft, kind: ElementKind, text: string, look = ''
   return `<span class="${look}" ${mark(draft.id(), kind)}>${escape(text)}</span>`;
 }
 
-/** Initials on a colour, or a picture, as people have them. */
+/** A user avatar: initials on a color, or a picture. */
 export function avatar(draft: Draft, name: string): string {
   const size = Math.round(draft.theme.size * 1.7);
   if (draft.chance(0.4))
@@ -46,7 +46,7 @@ export function avatar(draft: Draft, name: string): string {
   return `<span style="width:${size}px;height:${size}px;border-radius:50%;flex:none;display:grid;place-items:center;background:var(--ac);color:var(--oa);font-size:${Math.max(9, size * 0.45)}px;line-height:1">${initials}</span>`;
 }
 
-/** A view over the page, shown by `data-shows`, with a way back. */
+/** A view over the page, opened by `data-shows`, with a back button. */
 export function view(draft: Draft, body: string, content: string): string {
   const back =
     draft.icons.has('arrow left') && draft.chance(0.6)
@@ -55,27 +55,27 @@ export function view(draft: Draft, body: string, content: string): string {
   return `<div id="${body}" class="view c" data-closable="" hidden><div>${back.html}</div>${content}</div>`;
 }
 
-/** Rows of a scene with what can be done in each. */
+/** Rows of a scene with their controls. */
 export class Records {
   readonly items: PartItem[] = [];
   readonly actions: PartAction[] = [];
 
   constructor(private readonly draft: Draft) {}
 
-  /** The next row; its id. */
+  /** Adds a row; returns its id. */
   row(name: string, value?: string): number {
     const id = this.draft.id();
     this.items.push({ id, name, ...(value === undefined ? {} : { value }) });
     return id;
   }
 
-  /** Says what a control of the last row does. */
+  /** Registers the effect of a control in the last row. */
   action(name: string, { id, html }: { id: number; html: string }): string {
     this.actions.push({ id, name, row: this.items.length - 1 });
     return html;
   }
 
-  /** Makes a part of the page of them. */
+  /** Registers the rows as a part of the page. */
   add(name: string): void {
     this.draft.parts.push({
       id: this.items[0]?.id ?? 0,

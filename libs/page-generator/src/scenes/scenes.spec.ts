@@ -18,7 +18,9 @@ beforeAll(async () => {
 
 afterAll(() => renderer.close());
 
-/** A page of this kind that no dialog covers and that shows what is wanted, with the part that has its rows or its fields. */
+/**
+ * A page of this kind without a covering dialog that shows the wanted element, with the part of its rows or fields.
+ */
 async function open(
   scene: SceneKind,
   wanted: (element: TruthElement) => boolean = () => true,

@@ -7,7 +7,7 @@ function title(draft: Draft, text: string): string {
   return `<h2 ${mark(draft.id(), 'heading')}>${escape(text)}</h2>`;
 }
 
-/** A form for a journey, and what it finds. */
+/** A form for a journey, and its results. */
 export function booking(draft: Draft, { height }: Viewport): string {
   const { texts, random, theme } = draft;
   const [what, verb] = random.pick([
@@ -112,7 +112,7 @@ export function dashboard(draft: Draft, { width }: Viewport): string {
   return `<div class="c">${title(draft, random.pick(['Dashboard', 'Overview', 'Statistics', 'Report', texts.title()]))}<div class="rw nw" style="gap:4px">${figures.join('')}</div>${lower.join('')}</div>`;
 }
 
-/** Fields with a button that sends them: a login, an address, an order. */
+/** Fields with a submit button: a login, an address, an order. */
 export function form(draft: Draft, { height }: Viewport): string {
   const { texts, random, theme } = draft;
   const isLogin = random.chance(0.35);

@@ -3,7 +3,7 @@ import { contrast, css, NAMED_COLORS } from '../look/colors';
 import { svg } from '../look/icons';
 import { lineHeight } from './texts';
 
-/** Lines that pieces of these lengths take about, side by side. */
+/** Approximate number of lines for pieces of these lengths, side by side. */
 function rows(draft: Draft, names: readonly string[], extra: number): number {
   const widths = names.map((name) => name.length * draft.theme.size * 0.55 + extra);
   return Math.max(1, Math.ceil(widths.reduce((sum, width) => sum + width, 0) / draft.width));
@@ -25,7 +25,7 @@ function buttonHtml(draft: Draft, id: number, name: string, primary: boolean): s
   return `<button type="button" ${mark(id, 'button')}${disabled}${look}>${image}${escape(name)}</button>`;
 }
 
-/** A button in a colour that people have a word for. */
+/** A button in a color with a common name. */
 function coloredButton({ random }: Draft, id: number, name: string): string {
   const [color, rgb] = random.pick(Object.entries(NAMED_COLORS));
   const text = contrast(rgb, [255, 255, 255]) > 3 ? '#fff' : '#000';
@@ -67,7 +67,7 @@ export function links(draft: Draft): Widget {
   };
 }
 
-/** Icons alone, each a button or a picture with the name that it has for people. */
+/** Icons without text, each a button or a picture with its common name. */
 export function icons(draft: Draft): Widget {
   const { random, texts } = draft;
   const names = random.shuffled([...draft.icons.keys()]).slice(0, texts.number(1, 6));

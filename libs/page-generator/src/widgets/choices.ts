@@ -1,7 +1,7 @@
 import { escape, mark, type Draft, type Widget } from '../draft';
 import { lineHeight } from './texts';
 
-/** Where the options of a group stand: below each other or side by side. */
+/** Arranges the options of a group below each other or side by side. */
 function arranged(draft: Draft, html: readonly string[]): Widget {
   const inRow = html.length < 4 && draft.chance(0.25);
   return {
@@ -10,7 +10,7 @@ function arranged(draft: Draft, html: readonly string[]): Widget {
   };
 }
 
-/** Options of checkboxes, radios and toggles: the control with its label, before or behind it. */
+/** An option of checkboxes, radios and toggles: the control with its label before or after it. */
 function optionHtml(
   draft: Draft,
   kind: 'checkbox' | 'radio' | 'toggle',

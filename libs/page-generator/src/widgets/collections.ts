@@ -32,7 +32,7 @@ export function list(draft: Draft): Widget {
   };
 }
 
-/** Draws the cells of a column, all of one sort. */
+/** Samples the cells of a column, all of one type. */
 function columnMaker({ texts, random }: Draft): () => string {
   return random.pick([
     () => texts.value(),
@@ -120,7 +120,7 @@ export function tree(draft: Draft): Widget {
   };
 }
 
-/** Items that can be dragged into another order. */
+/** Items that can be reordered by dragging. */
 export function sortableList(draft: Draft): Widget {
   const { texts, random } = draft;
   const id = draft.id();
@@ -139,7 +139,7 @@ export function sortableList(draft: Draft): Widget {
   };
 }
 
-/** Cells of equal size to click: letters, numbers, words, colours. */
+/** Clickable cells of equal size: letters, numbers, words, colors. */
 export function grid(draft: Draft): Widget {
   const { texts, random, theme } = draft;
   const id = draft.id();

@@ -12,8 +12,8 @@ function dialogContent(draft: Draft): string {
 }
 
 /**
- * A window over the page: a message, a question or a form, closed by its buttons or by the cross in its corner. `isOpen` says whether it is
- * there at first; else `opener`, a button of the page, shows it.
+ * A window over the page: a message, a question or a form, closed by its buttons or by the cross in its corner.
+ * `isOpen` is its initial state; if false, `opener`, a button of the page, shows it.
  */
 export function dialogHtml(draft: Draft, body: string, isOpen: boolean): string {
   const { texts, random, theme, icons } = draft;

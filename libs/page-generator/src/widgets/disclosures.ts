@@ -30,7 +30,7 @@ export function tabs(draft: Draft): Widget {
   };
 }
 
-/** Headers that show and hide what stands below them. */
+/** Headers that show and hide the content below them. */
 export function accordion(draft: Draft): Widget {
   const { texts, random } = draft;
   const id = draft.id();
@@ -73,7 +73,7 @@ function itemsHtml(items: readonly PartItem[], active: number): string {
     .join('');
 }
 
-/** A list of commands that stands open; some of them open another list. */
+/** An open list of commands; some of them open a submenu. */
 function openMenu(draft: Draft): Widget {
   const id = draft.id();
   const items: PartItem[] = menuItems(draft);
@@ -94,7 +94,7 @@ function openMenu(draft: Draft): Widget {
   };
 }
 
-/** Menus that open when clicked, side by side; one stands open at times. */
+/** Menus side by side that open when clicked; sometimes one is already open. */
 function menuBar(draft: Draft): Widget {
   const { texts, random } = draft;
   const count = Math.max(1, Math.min(texts.number(1, 5), Math.floor(draft.width / 60)));
@@ -119,7 +119,7 @@ export function menu(draft: Draft): Widget {
   return draft.chance(0.55) ? menuBar(draft) : openMenu(draft);
 }
 
-/** A part of a page that scrolls by itself. */
+/** A scrollable part of a page. */
 export function scrollContainer(draft: Draft): Widget {
   const { texts, random } = draft;
   const id = draft.id();

@@ -2,7 +2,7 @@ import { escape, mark, type Draft, type Widget } from '../draft';
 import { css, NAMED_COLORS } from '../look/colors';
 import { lineHeight } from './texts';
 
-/** Things to drag, and places to drop them on. */
+/** Draggable items, and drop targets. */
 export function dragAndDrop(draft: Draft): Widget {
   const { texts, random } = draft;
   const colored = random.chance(0.4);

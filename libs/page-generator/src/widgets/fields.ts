@@ -3,7 +3,7 @@ import type { WidgetKind } from '../page';
 import type { ElementKind } from '../truth';
 import { lineHeight } from './texts';
 
-/** Puts a label before, above or, as a placeholder alone, in a field. */
+/** Puts a label before a field, above it, or inside it as a placeholder. */
 export function labelled(
   draft: Draft,
   name: string,

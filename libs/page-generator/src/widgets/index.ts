@@ -13,7 +13,7 @@ import { shapes } from './shapes';
 import { heading, text } from './texts';
 import { slider, stepper } from './values';
 
-/** The function that makes a widget of each kind, and how often a page has it beside others. */
+/** The function that creates each kind of widget, and its frequency relative to others. */
 export const WIDGETS: Readonly<Record<PlacedKind, { make: (draft: Draft) => Widget; weight: number }>> = {
   text: { make: text, weight: 9 },
   heading: { make: heading, weight: 4 },

@@ -3,7 +3,7 @@ import { contrast, css, fromHsl, NAMED_COLORS } from '../look/colors';
 
 const VERBS = ['press', 'choose', 'open', 'use', 'pick', 'look for', 'try', 'fill in', 'see', 'check'];
 const LONGEST_NAME = 24;
-/** Stand around a name in a sentence. */
+/** Delimiters of a name in a sentence. */
 const [BEGIN, END] = ['\u0001', '\u0002'];
 const { black, white } = NAMED_COLORS;
 
@@ -19,8 +19,8 @@ const SENTENCES: readonly Say[] = [
 ];
 
 /**
- * A bar with instructions that name parts of the page. A model that reads it has to tell the names in it from the parts themselves.
- * Made after all parts.
+ * An instruction bar that names parts of the page. A model that reads it must distinguish the names in it from the
+ * parts themselves. Created after all parts.
  */
 export function notice(draft: Draft): string {
   const { random, texts, theme } = draft;

@@ -6,7 +6,7 @@ const MONTHS = 'January February March April May June July August September Octo
   ' ',
 );
 
-/** A field that suggests texts which contain what is typed. */
+/** A field that suggests texts containing the typed text. */
 export function autocomplete(draft: Draft): Widget {
   const { texts, random } = draft;
   const id = draft.id();
@@ -75,7 +75,7 @@ function calendarHtml(
 
 const FORMATS = ['Y-M-D', 'D/M/Y', 'M/D/Y', 'D.M.Y'];
 
-/** A field with a calendar that opens below it, or a calendar alone. */
+/** A field with a calendar that opens below it, or only a calendar. */
 export function datePicker(draft: Draft): Widget {
   const { texts, random } = draft;
   const id = draft.id();

@@ -6,7 +6,7 @@ function randomColor({ random }: Draft): string {
   return css(fromHsl(random.below(360), 0.3 + 0.6 * random.next(), 0.3 + 0.4 * random.next()));
 }
 
-/** Bars with their names and values: upright or lying. */
+/** Vertical or horizontal bars with their names and values. */
 export function chart(draft: Draft): Widget {
   const { texts, random } = draft;
   const id = draft.id();
@@ -51,7 +51,7 @@ export function chart(draft: Draft): Widget {
   };
 }
 
-/** A picture: hills under a sky, stripes, circles, or the initials of a person. */
+/** A picture: hills under a sky, stripes, circles, or a person's initials. */
 export function pictureSvg(draft: Draft, width: number, height: number): string {
   const { random } = draft;
   const color = (): string => randomColor(draft);

@@ -16,7 +16,7 @@ const SHAPES: Readonly<Record<string, string>> = {
 
 const SIZES: Readonly<Record<string, number>> = { small: 12, medium: 22, large: 36 };
 
-/** One shape, some with a character in them; `at` is its place in an area. */
+/** One shape, some with a character inside; `at` is its position in an area. */
 function shapeHtml(draft: Draft, colors: readonly (readonly [string, Rgb])[], size: string, at = ''): string {
   const { random, texts } = draft;
   const id = draft.id();
@@ -36,7 +36,7 @@ function shapeHtml(draft: Draft, colors: readonly (readonly [string, Rgb])[], si
   return `<span style="${place}" ${mark(id, 'shape', { name: `${color} ${shape}`, color, shape, size, interactive: true })}><svg width="${edge}" height="${edge}" viewBox="0 0 20 20" fill="${css(rgb)}"><g ${turned}>${SHAPES[shape]}</g></svg>${letter}</span>`;
 }
 
-/** Coloured shapes: side by side, or anywhere in an area without touching. */
+/** Colored shapes: side by side, or at random positions in an area without touching. */
 export function shapes(draft: Draft): Widget {
   const { random, texts } = draft;
   const usable = Object.entries(NAMED_COLORS).filter(

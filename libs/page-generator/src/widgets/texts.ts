@@ -1,6 +1,6 @@
 import { escape, mark, type Draft, type Widget } from '../draft';
 
-/** Lines that a text takes about. */
+/** Approximate number of lines of a text. */
 export function linesOf(draft: Draft, text: string, width = draft.width): number {
   return Math.max(1, Math.ceil((text.length * draft.theme.size * 0.52) / width));
 }
@@ -9,7 +9,7 @@ export function lineHeight(draft: Draft): number {
   return draft.theme.size * draft.theme.lineHeight;
 }
 
-/** The sign of what can be opened: one while it is open, another while it is shut. */
+/** The marker of an expandable element: one character while open, another while closed. */
 export function twisty(open: string, shut: string): string {
   return `<span class="tw"><i class="open">${escape(open)}</i><i class="shut">${escape(shut)}</i></span>`;
 }

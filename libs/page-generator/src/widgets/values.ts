@@ -42,7 +42,7 @@ const ARROWS: readonly (readonly [string, string])[] = [
   ['-', '+'],
 ];
 
-/** A value between a button for less and one for more, or in a field beside them. */
+/** A value between decrease and increase buttons, or in a field beside them. */
 export function stepper(draft: Draft): Widget {
   const { texts, random, theme } = draft;
   const form = random.chance(0.35) ? 'field' : 'signs';

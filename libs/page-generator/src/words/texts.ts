@@ -23,18 +23,18 @@ const MONTHS = 'January February March April May June July August September Octo
 const DAYS = 'Monday Tuesday Wednesday Thursday Friday Saturday Sunday'.split(' ');
 const SYMBOLS = '€£¥°×–…’“”•✓→←↑↓★éüñöäåçß©®™½'.split('');
 
-/** The texts of one page: words, names, numbers, dates, and strings without meaning, from one random sequence. */
+/** The texts of one page: words, names, numbers, dates and random strings, from one random sequence. */
 export class Texts {
   private readonly used = new Set<string>();
 
   constructor(readonly random: Random) {}
 
-  /** A whole number from `low` to `high`, both included. */
+  /** An integer from `low` to `high`, both included. */
   number(low: number, high: number): number {
     return low + this.random.below(high - low + 1);
   }
 
-  /** A text of `make` that this page does not have yet, if there is one soon. */
+  /** A text of `make` that this page does not contain yet, if found within a few attempts. */
   fresh(make: () => string): string {
     let text = make();
     for (let i = 0; i < 6 && this.used.has(text.toLowerCase()); i++) text = make();
@@ -42,7 +42,7 @@ export class Texts {
     return text;
   }
 
-  /** As many different texts as asked for. */
+  /** The requested number of distinct texts. */
   several(count: number, make: () => string): string[] {
     return Array.from({ length: count }, () => this.fresh(make));
   }
@@ -56,7 +56,7 @@ export class Texts {
     return this.invented();
   }
 
-  /** Pronounceable, of one to three syllables. */
+  /** A pronounceable word of one to three syllables. */
   invented(): string {
     return Array.from(
       { length: this.number(1, 3) },
@@ -64,12 +64,12 @@ export class Texts {
     ).join('');
   }
 
-  /** Printable ASCII characters without spaces, each as likely as any other. */
+  /** Printable ASCII characters without spaces, uniformly distributed. */
   nonsense(length = this.number(2, 10)): string {
     return Array.from({ length }, () => String.fromCharCode(this.number(33, 126))).join('');
   }
 
-  /** Letters and digits, as of an order or a product. */
+  /** Letters and digits, like an order or product number. */
   code(): string {
     const alphabet = this.random.pick([
       '0123456789',
@@ -188,7 +188,7 @@ export class Texts {
     ]);
   }
 
-  /** A value as a field or a table cell holds it. */
+  /** A value for a field or a table cell. */
   value(): string {
     const draw = this.random.next();
     if (draw < 0.16) return this.personName();
@@ -209,7 +209,7 @@ export class Texts {
     return Array.from({ length: words }, () => this.word()).join(' ');
   }
 
-  /** In one of the cases that labels are written in. */
+  /** In a random letter case that labels use. */
   cased(text: string): string {
     const title = (each: string): string => each.charAt(0).toUpperCase() + each.slice(1);
     const draw = this.random.next();

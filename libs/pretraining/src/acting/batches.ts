@@ -7,21 +7,21 @@ import { Asker } from '../answering/question';
 import { FIRST_HELD_OUT_SEED, type Question, type Split } from '../curriculum';
 import { makeTask, pageFor, type Task, TASK_KINDS, walk } from '../curriculum/tasks';
 
-/** Screens of a step, from walks of tasks. */
+/** Screens per step, from walks of tasks. */
 const SCREENS = 8;
-/** Screens of one walk, so that no long walk fills a batch. */
+/** Maximum screens of one walk, so that a long walk does not fill a batch. */
 const SCREENS_PER_WALK = 4;
-/** Questions about a screen beside the task's. */
+/** Questions per screen in addition to the task's. */
 const OTHER_QUESTIONS = 2;
 const WALK = { stray: 0.15, most: 14 };
 
-/** A screen on the way of a task, with the right next action. */
+/** A screen on the way to a task's goal, with the correct next action. */
 export interface TaskScreen {
   screen: Screen;
   question: Question;
 }
 
-/** What a step of the acting stage is trained on. */
+/** The training batch of a step of the acting stage. */
 export async function actBatch(
   renderer: PageRenderer,
   folder: PromptFolder,
@@ -42,7 +42,7 @@ export async function actBatch(
   return asked.slice(0, SCREENS);
 }
 
-/** The screens of one task on the first page from a seed on that has one of a random kind. */
+/** The screens of one task of a random kind, on the first suitable page from a seed on. */
 export async function walkOnce(
   renderer: PageRenderer,
   random: Random,
@@ -63,7 +63,7 @@ export async function walkOnce(
   }
 }
 
-/** A walk that did not reach its goal teaches nothing. */
+/** A walk that missed its goal is not used for training. */
 async function screensOf(task: Task, live: LivePage, random: Random): Promise<TaskScreen[]> {
   const { steps, end } = await walk(task, live, random, WALK);
   if (end !== 'done') return [];

@@ -10,11 +10,11 @@ import { FIRST_HELD_OUT_SEED } from '../curriculum';
 import { modelOfStage, type OnProgress, saveModel, type StageOptions, trainStage } from '../stages/stage';
 import { walkOnce } from './batches';
 
-/** Questions of a pass. */
+/** Questions per pass. */
 const ROWS = 24;
 const SCORE_TASKS = 60;
 
-/** Teaches the whole model the next action of tasks on live pages, vision tower included. */
+/** Trains the whole model, including the vision tower, to predict the next action of tasks on live pages. */
 export async function actingStage(
   options: StageOptions,
   onProgress: OnProgress,
@@ -36,7 +36,7 @@ export async function actingStage(
   await trainStage({ name: 'act', folder, trained, accumulate, score }, options, onProgress, onEnd);
 }
 
-/** Every screen of held-out tasks in held-out words. */
+/** Every screen of held-out tasks in held-out wordings. */
 async function examination(chromium: string | undefined): Promise<Examined[]> {
   const renderer = await PageRenderer.launch({ chromium });
   const random = new Random(FIRST_HELD_OUT_SEED);

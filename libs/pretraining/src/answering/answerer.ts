@@ -4,29 +4,29 @@ import { GradientSession } from '../gradient-session';
 import { type MatrixOptimizer, TrainedWeights } from '../trained-weights';
 import type { AskedRow } from './question';
 
-/** A screen and what is asked of it. */
+/** A screen and the questions about it. */
 export interface AskedScreen {
   image: ImageInput;
   rows: readonly AskedRow[];
 }
 
 export interface AnsweringLosses {
-  /** What gradients are taken of: the mean over questions of their weighted loss. */
+  /** The training loss: the mean over questions of their weighted loss. */
   total: number;
-  /** Mean negative log-probability of an answer's token. */
+  /** Mean negative log-probability of an answer token. */
   answer: number;
-  /** Mean negative log-probability of what image tokens are to say. */
+  /** Mean negative log-probability of the image tokens' targets. */
   image: number;
-  /** Share of answers that are the most probable ones, token by token. */
+  /** Share of answers of which every token is the most probable one. */
   exact: number;
 }
 
-/** Whether the vision tower is trained, or its features are computed once and taken as they are. */
+/** Whether the vision tower is trained, or its features are computed once and kept constant. */
 export type VisionMode = 'trained' | 'frozen';
 
 const VISION = 'model.visual.';
 
-/** All weights of a model but those that are frozen. */
+/** All weights of a model except frozen ones. */
 export async function answeringWeights(
   { family, weights: stored }: ModelFolder,
   vision: VisionMode,
@@ -40,7 +40,7 @@ export async function answeringWeights(
   return new TrainedWeights(weights, matrices);
 }
 
-/** The whole model, asked about screens. The vision tower runs once for all questions of a screen. */
+/** The whole model, trained on questions about screens. The vision tower runs once for all questions of a screen. */
 export class Answerer {
   private training: Promise<GradientSession> | undefined;
   private vision: Promise<Session> | undefined;
@@ -49,11 +49,11 @@ export class Answerer {
     private readonly folder: ModelFolder,
     readonly trained: TrainedWeights,
     private readonly mode: VisionMode,
-    /** Questions of a pass at most. */
+    /** Maximum questions per pass. */
     private readonly rowsPerPass: number,
   ) {}
 
-  /** Adds the gradients of the mean loss of all questions to `sums`. Screens of one size waste nothing. */
+  /** Adds the gradients of the mean loss of all questions to `sums`. Screens of the same size need no padding. */
   async accumulate(
     screens: readonly AskedScreen[],
     sums: Map<string, Float32Array>,
@@ -117,10 +117,10 @@ export class Answerer {
   }
 }
 
-/** Patches of a pass at most, padding included: attention takes memory by their square. */
+/** Maximum patches of a pass, including padding: attention memory grows with their square. */
 const PATCHES_PER_PASS = 5_000;
 
-/** Screens of similar sizes in passes of at most so many questions; a screen is never split. */
+/** Groups screens of similar sizes into passes with a limited number of questions; a screen is never split. */
 function parts(screens: readonly AskedScreen[], rows: number): AskedScreen[][] {
   const out: AskedScreen[][] = [];
   let count = 0;
@@ -172,7 +172,7 @@ class LossSums {
       lowest[row] = Math.min(lowest[row], scores[index]);
     });
     this.rows += rows.length;
-    // More than half of the probability: certainly the most probable token.
+    // A probability above one half is certainly the largest.
     for (const score of lowest) if (score > -Math.LN2) this.likely++;
   }
 

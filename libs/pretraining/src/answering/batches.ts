@@ -16,7 +16,7 @@ import { Asker } from './question';
 
 const SCREENS = 6;
 const QUESTIONS = 6;
-/** Sizes of screens and how often they are drawn. */
+/** Screen sizes and their frequencies. */
 const VIEWPORTS: readonly (Viewport & { share: number })[] = [
   { width: 160, height: 208, share: 0.7 },
   { width: 160, height: 224, share: 0.1 },
@@ -24,7 +24,7 @@ const VIEWPORTS: readonly (Viewport & { share: number })[] = [
   { width: 320, height: 224, share: 0.1 },
 ];
 
-/** What a step of the pointing stage is trained on. */
+/** The training batch of a step of the pointing stage. */
 export async function pointBatch(
   renderer: PageRenderer,
   folder: PromptFolder,
@@ -46,7 +46,7 @@ export async function pointBatch(
     .filter(({ rows }) => rows.length > 0);
 }
 
-/** Questions about a screen: mostly to point at an element, then to read, to type, to press a key, to scroll. */
+/** Questions about a screen: mostly pointing at an element, then reading, typing, pressing a key, scrolling. */
 export function questionsOf(screen: Screen, random: Random, count: number, split: Split): Question[] {
   const { truth } = screen;
   const others = [
@@ -63,7 +63,7 @@ export function questionsOf(screen: Screen, random: Random, count: number, split
   return [...pointQuestions(truth, random, { count: count - kept.length, split }), ...kept];
 }
 
-/** A screen as the image processor would give it, without the detour over a file format. */
+/** A screen in the image processor's output format, without encoding it as a file. */
 export function processed(screen: Screen, { family, imageProcessor }: PromptFolder): ProcessedImage {
   const { width, height, rgb } = screen;
   const { preparation } = imageProcessor;

@@ -11,21 +11,21 @@ import type { Box, Screen } from '@ui-rl/page-generator';
 import type { Question } from '../curriculum';
 import { TOKEN } from '../reading/targets';
 
-/** A question as the decoder is trained on it. */
+/** A question as a training sequence of the decoder. */
 export interface AskedRow extends Omit<TrainerRow, 'images'> {
-  /** Weight of each position's loss, as long as `tokenIds`. */
+  /** Loss weight of each position, as long as `tokenIds`. */
   weights: Float32Array;
   /** Positions of the answer's tokens. */
   answer: { first: number; count: number };
 }
 
-/** What all image tokens of a question weigh together, beside 1 for the answer. */
+/** Total weight of a question's image tokens, relative to 1 for the answer. */
 const IMAGE_WEIGHT = 0.5;
 
 /**
- * Questions as sequences: the goal, the screen, the answer. The answer is trained, and so is every image token: the ones that the action
- * is aimed at predict the first token of the answer, others the character at their center. So the decoder learns where to look before it
- * knows how to answer.
+ * Questions as sequences: the goal, the screen, the answer. The loss covers the answer and every image token: the
+ * tokens at the action's target predict the first token of the answer, others the character at their center. So the
+ * decoder learns where to look before it can answer.
  */
 export class Asker {
   constructor(
@@ -75,14 +75,14 @@ export class Asker {
   }
 }
 
-/** What the model reads of a question, as in an episode's first turn. */
+/** The prompt of a question, as in an episode's first turn. */
 export function askPrompt(renderer: Renderer, goal: string, image: ProcessedImage): RenderedPrompt {
   const text = turnText('compact', { goal, turn: 1, maxTurns: 1 });
   const content = turnContent<ContentPart>('compact', { type: 'text', text }, { type: 'image' });
   return renderer.render([{ role: 'user', content }], [image]);
 }
 
-/** The sizes that coordinates of an answer refer to. */
+/** The sizes to which coordinates of an answer refer. */
 export function sizesOf(
   { width, height }: Screen,
   { imageProcessor }: Pick<ModelFolder, 'imageProcessor'>,
@@ -91,7 +91,7 @@ export function sizesOf(
   return { screenshot, modelImage: imageProcessor.shownSize(screenshot) };
 }
 
-/** The boxes of what an action may aim at, as far as they can be seen. */
+/** The visible parts of the boxes that an action may target. */
 function boxesOf(targets: Question['target'], { truth }: Screen): Box[] {
   const boxes = targets.map((target) =>
     typeof target === 'number' ? truth.elements.find(({ id }) => id === target)?.box : target,
@@ -99,7 +99,7 @@ function boxesOf(targets: Question['target'], { truth }: Screen): Box[] {
   return boxes.filter((box) => box !== undefined);
 }
 
-/** Image tokens of which a box covers at least a third; the one under its center, if there is none. */
+/** Image tokens of which a box covers at least a third; if there are none, the token under its center. */
 export function cellsOf([left, top, width, height]: Box, columns: number): number[] {
   const cells: number[] = [];
   for (let row = Math.floor(top / TOKEN); row * TOKEN < top + height; row++) {

@@ -13,18 +13,18 @@ export interface Examined {
 }
 
 export interface AnsweringScore {
-  /** Share of questions with a place whose answer points inside the named element. */
+  /** Share of questions with a target whose answer points inside the named element. */
   pointing: number;
-  /** Share of questions whose answer is right. */
+  /** Share of questions with a correct answer. */
   right: number;
-  /** Share of right answers by the manner of the question, with their number. */
+  /** Share of correct answers by intent, with their number. */
   byIntent: Record<string, string>;
 }
 
 const MAX_TOKENS = 80;
 const ROWS = 16;
 
-/** Answers of a model to held-out questions, the most probable ones. */
+/** Scores a model's greedy answers to held-out questions. */
 export async function answeringScore(
   modelDir: string,
   examined: readonly Examined[],

@@ -10,12 +10,12 @@ import { Answerer, answeringWeights } from './answerer';
 import { questionsOf } from './batches';
 import { answeringScore, type Examined } from './score';
 
-/** Questions of a pass. */
+/** Questions per pass. */
 const ROWS = 24;
 const SCORE_SCREENS = 60;
 const SCORE_QUESTIONS = 4;
 
-/** Teaches the decoder to point at what a goal names, over the features of a vision tower that can read. */
+/** Trains the decoder to point at the element a goal names, on features of a vision tower that can already read. */
 export async function pointingStage(
   options: StageOptions,
   onProgress: OnProgress,

@@ -5,24 +5,24 @@ import { holds } from './screen/boxes';
 
 export { FIRST_HELD_OUT_SEED };
 
-/** Whether the page of a seed is for evaluation alone. */
+/** Whether the page of a seed is reserved for evaluation. */
 export function isHeldOutSeed(seed: number): boolean {
   return seed >= FIRST_HELD_OUT_SEED;
 }
 
-/** @throws RangeError where training is given a page that is kept for evaluation */
+/** @throws RangeError if the page of the seed is reserved for evaluation */
 export function assertTrainingSeed(seed: number): void {
   if (!isHeldOutSeed(seed)) return;
   throw new RangeError(`the page of seed ${seed} is held out: train on seeds below ${FIRST_HELD_OUT_SEED}`);
 }
 
-/** What is right to answer, of a question or of a step of a task. */
+/** The correct answer to a question or to a step of a task. */
 export interface Expected {
   action: Action;
   target: readonly Target[];
 }
 
-/** Whether an action points inside an element that the question names: the score of pointing. */
+/** Whether an action points inside an element that the question names: the pointing score. */
 export function pointsInside(
   action: Action,
   { target }: Pick<Expected, 'target'>,
@@ -32,7 +32,7 @@ export function pointsInside(
   return isInside(action.x, action.y, target, truth);
 }
 
-/** Whether an action does what was asked: the score of one-action instructions. Its place may be any inside the target. */
+/** Whether an action is correct: the score of one-action instructions. It may point anywhere inside the target. */
 export function isRight(answered: Action, expected: Expected, truth: ScreenTruth): boolean {
   const { action } = expected;
   if (answered.action !== action.action) return false;
@@ -47,7 +47,7 @@ export function isRight(answered: Action, expected: Expected, truth: ScreenTruth
 
 const DRAG_TOLERANCE = 6;
 
-/** A drag begins inside the target and ends near where the right one does. */
+/** Whether a drag starts inside the target and ends near the expected end. */
 function dragsAlike(answered: Action, right: Action, target: readonly Target[], truth: ScreenTruth): boolean {
   if (answered.action !== 'drag' || right.action !== 'drag') return false;
   const first: Target | undefined = target[0];
@@ -68,7 +68,7 @@ function isInside(x: number, y: number, target: readonly Target[], { elements }:
   });
 }
 
-/** Share of right answers. */
+/** Share of correct answers. */
 export function accuracy(right: readonly boolean[]): number {
   return right.length === 0 ? 0 : right.filter(Boolean).length / right.length;
 }

@@ -1,4 +1,4 @@
-/** Printable ASCII without the space: what the reading head can name. Class 0 is "nothing". */
+/** Printable ASCII without space: the reading head's alphabet. Class 0 is "nothing". */
 const FIRST = 33;
 const LAST = 126;
 export const CHARACTER_CLASSES = LAST - FIRST + 3;

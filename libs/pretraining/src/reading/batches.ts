@@ -7,7 +7,7 @@ import { readingHeads } from './heads';
 import type { ReadScreen } from './reader';
 import { targetsOf } from './targets';
 
-/** What one step is trained on: so many parts of screens of one size. */
+/** A kind of batch: a number of screen crops of the same size. */
 interface BatchKind {
   /** undefined: whole screens of the smallest viewport */
   size: Size | undefined;
@@ -16,7 +16,9 @@ interface BatchKind {
   share: number;
 }
 
-/** Wide and dense parts first: a screen is mostly empty, and its attention costs the square of its patches. */
+/**
+ * Wide and dense crops first: a screen is mostly empty, and its attention cost grows with the square of its patches.
+ */
 const KINDS: readonly BatchKind[] = [
   { size: { width: 128, height: 64 }, screens: 8, crops: 3, share: 0.4 },
   { size: { width: 160, height: 96 }, screens: 7, crops: 2, share: 0.35 },
@@ -24,7 +26,7 @@ const KINDS: readonly BatchKind[] = [
 ];
 const WHOLE = { width: 160, height: 208 };
 
-/** What a step of the reading stage is trained on. */
+/** The training batch of a step of the reading stage. */
 export async function readBatch(
   renderer: PageRenderer,
   { imageProcessor: { preparation } }: PromptFolder,

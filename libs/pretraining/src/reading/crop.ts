@@ -6,10 +6,10 @@ export interface Size {
   height: number;
 }
 
-/** Places that are compared before the one with the most characters is taken. */
+/** Candidate positions, of which the one with the most characters is chosen. */
 const CANDIDATES = 6;
 
-/** A part of a screen that shows many characters: pages are mostly empty, and empty parts teach little. */
+/** A crop with many characters: pages are mostly empty, and empty areas teach little. */
 export function denseCrop(screen: Screen, { width, height }: Size, random: Random): Screen {
   const [right, bottom] = [screen.width - width, screen.height - height];
   let best: { left: number; top: number; count: number } | undefined;
@@ -21,7 +21,7 @@ export function denseCrop(screen: Screen, { width, height }: Size, random: Rando
   return crop(screen, [best!.left, best!.top, width, height]);
 }
 
-/** The part of a screen inside a box. Elements that lie across its edge stay with the box they had. */
+/** The part of a screen inside a box. Elements that cross its edge keep their complete box. */
 export function crop(screen: Screen, [left, top, width, height]: Box): Screen {
   const rgb = new Uint8Array(width * height * 3);
   for (let row = 0; row < height; row++) {

@@ -2,18 +2,18 @@ import { ops, type Graph, type Value } from '@ui-rl/graph';
 import { ELEMENT_KINDS } from '@ui-rl/page-generator';
 import { CHARACTER_CLASSES } from './alphabet';
 
-/** A question that every image token answers `count` times, each time with one of `classes` classes. */
+/** A classifier on image tokens with `count` outputs per token, each over `classes` classes. */
 export interface Head {
   name: string;
   count: number;
   classes: number;
-  /** Share of the loss. */
+  /** Weight in the total loss. */
   weight: number;
-  /** Weight of all targets of class 0 ("nothing here") together, at first. */
+  /** Initial total weight of all targets of class 0 ("nothing here"). */
   nothing: number;
 }
 
-/** Patches of an image token, and characters that each of them can name. */
+/** Patches of an image token, and maximum characters per patch. */
 export const PATCHES_PER_TOKEN = 4;
 export const CHARACTERS_PER_PATCH = 3;
 export const OFFSET_STEP = 4;
@@ -40,13 +40,13 @@ export function headBias({ name }: Head): string {
   return `heads.${name}.bias`;
 }
 
-/** What one head says: log-probabilities [rows · count, classes] of features [rows, width]. */
+/** Output of one head: log-probabilities [rows · count, classes] of features [rows, width]. */
 export function headLogProbs(
   graph: Graph,
   head: Head,
   features: Value,
   width: number,
-  /** gets the weights of the head */
+  /** receives the weights of the head */
   inputs: Map<string, Value>,
 ): Value {
   const outputs = head.count * head.classes;

@@ -33,7 +33,7 @@ function screens(count: number): ReadScreen[] {
   });
 }
 
-/** The loss that gradients are taken of. */
+/** The training loss. */
 function total(losses: Readonly<Record<string, number>>): number {
   return heads.reduce((sum, { name, weight }) => sum + weight * losses[name], 0);
 }

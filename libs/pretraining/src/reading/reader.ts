@@ -6,22 +6,22 @@ import { type MatrixOptimizer, TrainedWeights } from '../trained-weights';
 import { type Head, headBias, headLogProbs, headWeight } from './heads';
 import type { Targets } from './targets';
 
-/** A screen as the reader takes it. All screens of a pass have the same size. */
+/** A screen as input of the reader. All screens of a pass have the same size. */
 export interface ReadScreen {
   image: ImageInput;
   targets: Targets;
 }
 
-/** Mean negative log-probability by head: of what is there, and the share of "nothing". */
+/** Mean negative log-probability by head: of non-empty targets, and the share of "nothing". */
 export type ReadingLosses = Record<string, number>;
 
 const VISION = 'model.visual.';
-/** Steps in which the weight of empty places rises to that of all others. */
+/** Steps during which the weight of empty targets rises to that of all others. */
 const BALANCED_STEPS = 4000;
-/** Weight of all empty places together at most, beside 1 for all others: most heads have next to nothing but empty places. */
+/** Maximum total weight of empty targets, relative to 1 for all others: most heads have almost only empty targets. */
 const MOST_NOTHING = 4;
 
-/** The vision weights of a model with new heads on its features, to be trained. */
+/** The vision weights of a model with new heads on its features, for training. */
 export async function readingWeights(
   { family, weights: stored }: ModelFolder,
   heads: readonly Head[],
@@ -44,14 +44,14 @@ export async function readingWeights(
 }
 
 /**
- * The vision tower with classification heads on its features: every image token names the characters and the element it shows. Runs
- * without the decoder.
+ * The vision tower with classification heads on its features: every image token predicts the characters and the
+ * element it shows. Runs without the decoder.
  */
 export class Reader {
   private training: Promise<GradientSession> | undefined;
   private prediction: Promise<Session> | undefined;
 
-  /** @param rows screens of a pass at most */
+  /** @param rows maximum screens per pass */
   constructor(
     private readonly folder: ModelFolder,
     readonly heads: readonly Head[],
@@ -151,9 +151,9 @@ interface LossScale {
 }
 
 /**
- * By head, the weight of one target of class 0 and of one of another class. With `balance` 1, all targets of class 0 together weigh
- * `nothing`, so that a model learns to read before it learns where nothing is. With 0 every target weighs the same, up to `MOST_NOTHING`, so
- * that the most probable class is the one to predict.
+ * By head, the weight of one target of class 0 and of one of another class. With `balance` 1, all targets of class 0
+ * together weigh `nothing`, so that a model learns to read before it learns where nothing is. With 0 every target
+ * weighs the same, up to `MOST_NOTHING`, so that the most probable class is the correct prediction.
  */
 function lossScales(
   screens: readonly ReadScreen[],

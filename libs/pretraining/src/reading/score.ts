@@ -4,13 +4,13 @@ import { offsetOf, type Targets, TOKEN } from './targets';
 import type { Screen } from '@ui-rl/page-generator';
 
 export interface ReadingScore {
-  /** Edits between the lines read and those shown, by characters shown. */
+  /** Edit distance between predicted and actual lines, divided by the actual characters. */
   characterErrorRate: number;
-  /** Share of image tokens on an element whose kind is named. */
+  /** Share of image tokens on an element with the correct kind. */
   kinds: number;
-  /** Share of image tokens on an interactive element whose named center lies inside it. */
+  /** Share of image tokens on an interactive element whose predicted center is inside it. */
   centers: number;
-  /** Share of the states that an element has. */
+  /** Share of an element's states that are predicted. */
   states: number;
 }
 
@@ -39,7 +39,7 @@ export function readingScore(readings: readonly Reading[]): ReadingScore {
   };
 }
 
-/** What rows of patches say, from left to right. */
+/** Text of the patch rows, from left to right. */
 export function linesOf(characters: Int32Array, columns: number): string[][] {
   const rows = characters.length / (columns * PATCHES_PER_TOKEN * CHARACTERS_PER_PATCH);
   return Array.from({ length: 2 * rows }, (_, row) => {
@@ -56,7 +56,7 @@ export function linesOf(characters: Int32Array, columns: number): string[][] {
   });
 }
 
-/** Levenshtein's distance. */
+/** Levenshtein distance. */
 export function editDistance(a: readonly string[], b: readonly string[]): number {
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {

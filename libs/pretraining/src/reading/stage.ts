@@ -22,14 +22,14 @@ import { Reader, readingWeights } from './reader';
 import { type ReadingScore, readingScore } from './score';
 import { targetsOf } from './targets';
 
-/** Screens of a pass. */
+/** Screens per pass. */
 const ROWS = 8;
 const SCORE_SCREENS = 48;
 const WHITENING_SCREENS = 200;
 
 /**
- * Teaches the vision tower to read: every image token names its characters, and the kind, state and center of its element. The decoder
- * is not trained.
+ * Trains the vision tower to read: every image token predicts its characters, and the kind, state and center of its
+ * element. The decoder is not trained.
  */
 export async function readingStage(
   options: StageOptions,
@@ -80,7 +80,7 @@ async function writeFreshModel(dir: string, seed: number, chromium: string | und
   await saveModelFolder(dir, { config, tensors, filesFrom: dir });
 }
 
-/** The patch embedding a new model begins with, from patches of training pages. */
+/** The initial patch embedding of a new model, computed from patches of training pages. */
 async function whitened(
   dir: string,
   seed: number,

@@ -17,7 +17,7 @@ const button: TruthElement = {
 const truth: ScreenTruth = {
   width: 64,
   height: 48,
-  // Three patches to the right of each other: "G" and "o" lie in the second, "!" in the third.
+  // Three horizontally adjacent patches: "G" and "o" are in the second, "!" in the third.
   characters: [
     { text: 'o', box: [13, 18, 3, 8] },
     { text: 'G', box: [8, 18, 4, 8] },
@@ -27,7 +27,7 @@ const truth: ScreenTruth = {
 };
 const heads = readingHeads();
 
-/** What the patches of a token say, patch by patch. */
+/** The characters of a token's patches, patch by patch. */
 function said(characters: Int32Array, token: number): number[][] {
   const size = PATCHES_PER_TOKEN * CHARACTERS_PER_PATCH;
   const all = Array.from(characters.subarray(token * size, (token + 1) * size));

@@ -6,12 +6,15 @@ import { CHARACTERS_PER_PATCH, type Head, OFFSET_STEP, OFFSETS, PATCHES_PER_TOKE
 export const PATCH = 8;
 export const TOKEN = 16;
 
-/** Classes by head, [rows, columns, count] of the image tokens of a screen, row by row; −1 is not trained. */
+/**
+ * Classes by head, [rows, columns, count] of the image tokens of a screen, row by row; −1 excludes a target from the
+ * loss.
+ */
 export type Targets = Record<string, Int32Array>;
 
 const IGNORED = -1;
 
-/** What each image token of a screen is to say. Sizes are multiples of 16. */
+/** The targets of each image token of a screen. Sizes must be multiples of 16. */
 export function targetsOf(truth: ScreenTruth, heads: readonly Head[]): Targets {
   const columns = Math.floor(truth.width / TOKEN);
   const rows = Math.floor(truth.height / TOKEN);
@@ -31,7 +34,9 @@ export function targetsOf(truth: ScreenTruth, heads: readonly Head[]): Targets {
   return targets;
 }
 
-/** @param center of the token; undefined where the element cannot be seen whole, and is not asked for */
+/**
+ * @param center of the token; undefined if the element is not completely visible, so that its center is not a target
+ */
 function writeElement(
   element: TruthElement,
   targets: Targets,
@@ -52,18 +57,18 @@ function isCut({ box: [left, top, width, height] }: TruthElement, screen: Screen
   return left < -1 || top < -1 || left + width > screen.width + 1 || top + height > screen.height + 1;
 }
 
-/** The class of an offset in pixels; the outermost ones hold everything beyond. */
+/** The class of an offset in pixels; the outermost classes include everything beyond. */
 export function offsetClass(pixels: number): number {
   const middle = (OFFSETS - 1) / 2;
   return Math.min(OFFSETS - 1, Math.max(0, Math.round(pixels / OFFSET_STEP) + middle)) + 1;
 }
 
-/** The offset in pixels that a class stands for. */
+/** The offset in pixels of a class. */
 export function offsetOf(index: number): number {
   return (index - 1 - (OFFSETS - 1) / 2) * OFFSET_STEP;
 }
 
-/** Characters by the patch that holds their center, from left to right; one too many is left out. */
+/** Assigns characters to the patch that contains their center, from left to right; surplus characters are dropped. */
 function writeCharacters(truth: ScreenTruth, rows: number, columns: number, out: Int32Array): void {
   const found = new Map<number, { x: number; index: number }[]>();
   for (const { text, box } of truth.characters) {
@@ -84,7 +89,7 @@ function writeCharacters(truth: ScreenTruth, rows: number, columns: number, out:
   }
 }
 
-/** The smallest element that covers most of a token's area that any element covers. */
+/** The smallest element that covers most of the covered area of a token. */
 function topmost(elements: readonly TruthElement[]): (left: number, top: number) => TruthElement | undefined {
   const bySize = elements
     .filter(({ kind }) => kind !== 'text' && kind !== 'heading')
@@ -96,7 +101,7 @@ function topmost(elements: readonly TruthElement[]): (left: number, top: number)
     let most = 0;
     for (const { element } of bySize) {
       const share = overlap(element.box, [left, top, TOKEN, TOKEN]);
-      // A larger element has to cover clearly more of the token than a smaller one inside it.
+      // A larger element must cover clearly more of the token than a smaller one inside it.
       if (share > most * 1.5 + 12) [best, most] = [element, share];
     }
     return best;

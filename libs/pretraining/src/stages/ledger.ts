@@ -1,17 +1,17 @@
 import { appendFile, mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** One line of a ledger: what happened at which step of which stage. */
+/** One line of a ledger: an event with its stage and step. */
 export interface LedgerEntry {
   stage: string;
   step: number;
   event: 'start' | 'score' | 'end';
-  /** Hours that this stage has trained, in all sittings. */
+  /** Hours of training of this stage, over all sessions. */
   hours: number;
   [figure: string]: string | number | boolean | object;
 }
 
-/** A file of JSON lines that is only appended to. */
+/** An append-only JSON Lines file. */
 export class Ledger {
   constructor(private readonly file: string) {}
 

@@ -14,7 +14,7 @@ export interface StageOptions {
   seed: number;
   /** Optimizer steps of the whole stage. */
   steps: number;
-  /** Peak of the learning rate. */
+  /** Peak learning rate. */
   learningRate: number;
   optimizer: MatrixOptimizer;
   chromium?: string | undefined;
@@ -23,27 +23,27 @@ export interface StageOptions {
 /** One stage of pre-training: a model folder in, a model folder out. */
 export interface Stage<S extends StageName> {
   name: S;
-  /** The model it begins with. */
+  /** The initial model. */
   folder: ModelFolder;
   trained: TrainedWeights;
-  /** Adds the gradients of a batch to `sums`; what is reported of it. */
+  /** Adds the gradients of a batch to `sums`; returns the values to report. */
   accumulate: (screens: readonly Supplies[S][], sums: Map<string, Float32Array>) => Promise<object>;
-  /** Figures of held-out screens. */
+  /** Metrics on held-out screens. */
   score: () => Promise<object>;
 }
 
 export type OnProgress = (line: string) => void;
 
 const WARMUP_STEPS = 300;
-/** Share of the steps in which the learning rate falls to zero. */
+/** Share of the steps in which the learning rate decays to zero. */
 const DECAY = 0.2;
 const REPORT_EVERY = 25;
 const SAVE_EVERY = 100;
 const SCORE_EVERY = 1000;
 
 /**
- * Trains a stage to its end, from its last checkpoint on. Writes `<stage>.safetensors` (weights and optimizer), lines of `ledger.jsonl`,
- * and at the end the model folder `<stage>/`.
+ * Trains a stage to its end, starting at its last checkpoint. Writes `<stage>.safetensors` (weights and optimizer),
+ * lines of `ledger.jsonl`, and at the end the model folder `<stage>/`.
  */
 export async function trainStage<S extends StageName>(
   { name, folder, trained, accumulate, score }: Stage<S>,
@@ -87,7 +87,9 @@ export async function trainStage<S extends StageName>(
   onProgress(`${join(dir, name)}: sha256 ${digest}`);
 }
 
-/** Linear warm-up, constant, then linear to zero: how long the constant part is can be decided while it runs. */
+/**
+ * Linear warm-up, constant, then linear decay to zero: the length of the constant part can be chosen during training.
+ */
 export function learningRateAt(
   step: number,
   { steps, learningRate }: Pick<StageOptions, 'steps' | 'learningRate'>,
@@ -95,7 +97,7 @@ export function learningRateAt(
   return learningRate * Math.min(1, (step + 1) / WARMUP_STEPS, (steps - step) / (DECAY * steps));
 }
 
-/** A model folder with the weights that were trained; sha256 of its weights. */
+/** Saves a model folder with the trained weights; returns the SHA-256 of its weights. */
 export async function saveModel(
   { dir: from, family, weights, config }: ModelFolder,
   trained: TrainedWeights,
@@ -112,7 +114,7 @@ export async function saveModel(
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** The model that a stage left in its folder. */
+/** The saved model of a completed stage. */
 export function modelOfStage(dir: string, stage: string): Promise<ModelFolder> {
   return loadModelFolder(join(dir, stage));
 }
@@ -122,7 +124,7 @@ async function save(trained: TrainedWeights, file: string): Promise<void> {
   await rename(`${file}.new`, file);
 }
 
-/** Hours that a stage has trained, in this sitting and those before. */
+/** Hours of training of a stage, including earlier sessions. */
 function hoursOf(stage: string, entries: readonly LedgerEntry[]): () => number {
   const began = Date.now();
   const before = entries.findLast((entry) => entry.stage === stage)?.hours ?? 0;
@@ -135,7 +137,7 @@ function textOf(figures: object): string {
     .join('  ');
 }
 
-/** Tells means of the last steps, the rate and the time left. */
+/** Reports means over the last steps, the speed and the remaining time. */
 class Progress {
   private readonly began = Date.now();
   private readonly sums = new Map<string, number>();

@@ -2,7 +2,7 @@ import { generatePage, PageRenderer, type Screen, type Viewport } from '@ui-rl/p
 
 const VIEWPORT: Viewport = { width: 160, height: 208 };
 
-/** Screens of one size by their seeds, drawn in a browser of their own. */
+/** Renders screens of one size by seed, in its own browser. */
 export async function drawScreens(
   seeds: readonly number[],
   chromium: string | undefined,

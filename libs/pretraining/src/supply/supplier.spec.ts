@@ -1,7 +1,7 @@
 import { tinyModel } from '../../test/tiny-model';
 import { type Batch, Supplier } from './supplier';
 
-/** The batches of two steps from one on. */
+/** The batches of two consecutive steps. */
 async function batchesFrom(from: number, modelDir: string): Promise<Batch<'read'>[]> {
   const supplier = Supplier.start({ stage: 'read', modelDir, seed: 4, from });
   try {
@@ -18,7 +18,8 @@ test('an interrupted training goes on with the batch it would have come to', asy
   expect(again.step).toBe(2);
   expect(again.screens.length).toBeGreaterThan(4);
   expect(again.screens.map(({ targets }) => targets)).toEqual(second.screens.map(({ targets }) => targets));
-  // Edges of curves, and texts of drop-down lists, can lie a fraction of a pixel elsewhere after other pages: under 1 % in all.
+  // Antialiased edges, and texts of drop-down lists, can shift by a fraction of a pixel depending on earlier pages:
+  // less than 1 % in all.
   const all = ({ screens }: Batch<'read'>) => screens.flatMap(({ image }) => Array.from(image.patches));
   const [expected, found] = [all(second), all(again)];
   expect(found.length).toBe(expected.length);

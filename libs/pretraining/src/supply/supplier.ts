@@ -4,7 +4,7 @@ import { startThread } from '@ui-rl/plugin-kit';
 import type { AskedScreen } from '../answering/answerer';
 import type { ReadScreen } from '../reading/reader';
 
-/** What the screens of a stage are made into. */
+/** The samples of a stage, by stage name. */
 export interface Supplies {
   read: ReadScreen;
   point: AskedScreen;
@@ -20,22 +20,22 @@ export interface SupplyOptions {
   seed: number;
   /** The first step to supply. */
   from: number;
-  /** Path of the browser; the one of this machine where it is left out. */
+  /** Path of the browser; defaults to the one of this machine. */
   chromium?: string | undefined;
 }
 
-/** What one step is trained on. */
+/** The training batch of one step. */
 export interface Batch<S extends StageName> {
   step: number;
   screens: Supplies[S][];
 }
 
-/** Batches that are made ahead of the training. */
+/** Batches prepared in advance. */
 const AHEAD = 6;
 
 /**
- * Batches of consecutive steps, drawn in a separate thread while the trainer computes. Equal seeds and steps give the same pages and
- * questions; a few antialiased pixels can differ.
+ * Batches of consecutive steps, rendered in a separate thread while the trainer computes. Equal seeds and steps give
+ * the same pages and questions; a few antialiased pixels can differ.
  */
 export class Supplier<S extends StageName> {
   private readonly ready: Batch<S>[] = [];

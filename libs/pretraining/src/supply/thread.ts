@@ -25,7 +25,7 @@ async function main(): Promise<void> {
     step++;
   };
   port.on('message', (message: 'next' | 'stop') => {
-    // A failure ends the thread, and with it the training.
+    // A failure ends the thread, and thereby the training.
     last = last.then(() => supply(message));
   });
 }

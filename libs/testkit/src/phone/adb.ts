@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { eventually, freePort, Launched } from '../processes';
 import { findAdb } from '../tools';
 
-/** The real adb server, with a home of its own for its key. */
+/** The real adb server, with its own home folder for its key. */
 export class Adb {
   private constructor(
     private readonly server: Launched,
@@ -25,12 +25,15 @@ export class Adb {
     return adb;
   }
 
-  /** Variables by which an environment finds it. */
+  /** Environment variables that point an environment to it. */
   get variables(): Record<string, string> {
     return { ANDROID_ADB_SERVER_ADDRESS: '127.0.0.1', ANDROID_ADB_SERVER_PORT: String(this.port) };
   }
 
-  /** Tells the server of an emulator, as one does when it starts: its device listens at `port`, its console at the port before it. */
+  /**
+   * Announces an emulator to the server, as an emulator does at its start: its device listens at `port`, its console
+   * at the port before it.
+   */
   async addEmulator(port: number): Promise<void> {
     const service = `host:emulator:${port}`;
     const socket = connect(this.port, '127.0.0.1');

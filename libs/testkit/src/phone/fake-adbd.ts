@@ -22,15 +22,15 @@ const BANNER =
 const PACKET = { stdout: 1, stderr: 2, exit: 3 };
 
 /**
- * The device's side of adb's wire protocol in front of a `FakePhone`: the real `adb connect` connects to it. Source:
+ * The device side of adb's wire protocol for a `FakePhone`: the real `adb connect` connects to it. Source:
  * android.googlesource.com/platform/packages/modules/adb, protocol.txt and shell_protocol.h.
  */
 export class FakeAdbd {
-  /** What was opened: `shell,v2,raw:input tap 1 2` … */
+  /** Opened services: `shell,v2,raw:input tap 1 2` … */
   readonly services: string[] = [];
-  /** Whether its owner says yes to the question that a new key raises. */
+  /** Whether the phone's owner accepts a new key. */
   authorizes = true;
-  /** While it is set, commands are heard and never answered. */
+  /** If true, commands are received but never answered. */
   silent = false;
   private readonly connections = new Set<Socket>();
 
@@ -54,12 +54,12 @@ export class FakeAdbd {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** As `adb devices` lists it after `adb connect`. */
+  /** As listed by `adb devices` after `adb connect`. */
   get serial(): string {
     return `127.0.0.1:${this.port}`;
   }
 
-  /** The cable comes out. */
+  /** Simulates unplugging the cable. */
   disconnect(): void {
     this.connections.forEach((socket) => socket.destroy());
   }
@@ -85,10 +85,10 @@ export class FakeAdbd {
   }
 }
 
-/** One host that has connected. */
+/** One connected host. */
 class Connection {
   private nextId = 1;
-  /** Streams by our id: what lets the next write go. */
+  /** Streams by our id; `wake` releases the next write. */
   private readonly streams = new Map<number, { hostId: number; wake: () => void; closed: boolean }>();
 
   constructor(
@@ -98,7 +98,7 @@ class Connection {
 
   handle({ command, arg0, arg1, data }: Message): void {
     if (command === 'CNXN') this.send('AUTH', AUTH.token, 0, randomBytes(20));
-    // No key is known before its owner has said yes: the host offers its signature first, then the key itself.
+    // No key is known before its owner accepts it: the host offers its signature first, then the key itself.
     else if (command === 'AUTH' && arg0 === AUTH.signature) this.send('AUTH', AUTH.token, 0, randomBytes(20));
     else if (command === 'AUTH' && this.adbd.authorizes)
       this.send('CNXN', VERSION, MAX_DATA, Buffer.from(BANNER));
@@ -125,7 +125,7 @@ class Connection {
     this.streams.delete(id);
   }
 
-  /** The next write waits until the host has taken this one. */
+  /** Each write waits until the host acknowledges the previous one. */
   private async write(id: number, data: Buffer): Promise<void> {
     const stream = this.streams.get(id);
     if (stream === undefined || stream.closed) return;

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 
-/** The console of an emulator, as `adb emu` and telnet know it: a token first, then commands, each answered with OK or KO. */
+/** An emulator console for `adb emu` and telnet: a token first, then commands, each answered with OK or KO. */
 export class FakeConsole {
   readonly commands: string[] = [];
   readonly snapshots = new Set<string>();
@@ -12,7 +12,7 @@ export class FakeConsole {
     private readonly loaded: (snapshot: string) => void,
   ) {}
 
-  /** @param loaded what a snapshot does to the emulator */
+  /** @param loaded effect of loading a snapshot on the emulator */
   static async listen(port: number, token: string, loaded: (snapshot: string) => void): Promise<FakeConsole> {
     const server = createServer();
     const emulator = new FakeConsole(server, token, loaded);

@@ -19,7 +19,7 @@ const PROGRAMS = [
 ]; // prettier-ignore
 const END = '-- end of the answer --';
 
-/** Each program tells the phone its words and prints what it answers. The shell that reads a command is a real one. */
+/** Each fake program sends its arguments to the phone and prints the answer. A real shell interprets the commands. */
 const PRELUDE = `
 phone() {
   { for word in "$@"; do printf '%s\\0' "$word"; done; printf '\\001\\n'; } >&3
@@ -30,14 +30,14 @@ phone() {
 ${PROGRAMS.map((name) => `${name}() { phone ${name} "$@"; }`).join('\n')}
 `;
 
-/** What is drawn, in parts of the screen: the icon of Settings on the launcher, the switch of Wi-Fi in Settings. */
+/** Drawn elements, as fractions of the screen: the icon of Settings on the launcher, the Wi-Fi switch in Settings. */
 const ICON = { x: 0.1, y: 0.1, width: 0.3, height: 0.2 };
 const SWITCH = { x: 0.6, y: 0.4, width: 0.3, height: 0.1 };
 
 /**
- * A small phone that is not one: settings, packages, files, a window with the focus, a screen that it draws, and the commands by which
- * Android tells of them and takes touches. What is typed into its shell is read by this machine's own shell, so that quoting counts;
- * programs that would change something (`rm`, `reboot`) are only noted.
+ * A fake phone: settings, packages, files, a focused window, a drawn screen, and the Android commands that report
+ * them and send input. Commands run in this machine's real shell, so quoting matters; programs that would change
+ * something (`rm`, `reboot`) are only recorded.
  */
 export class FakePhone {
   readonly settings = new Map<string, string>([
@@ -48,9 +48,9 @@ export class FakePhone {
   ]);
   readonly packages = new Set(['com.android.settings', 'com.android.chrome', 'com.android.launcher3']);
   readonly files = new Set<string>();
-  /** Programs and their words, in order. */
+  /** Programs and their arguments, in order. */
   readonly log: string[][] = [];
-  /** What has been typed so far. */
+  /** The text typed so far. */
   typed = '';
   focus = LAUNCHER;
   booted = true;
@@ -67,14 +67,14 @@ export class FakePhone {
     return this.landscape ? { width: height, height: width } : this.size;
   }
 
-  /** Where to touch: the middle of a thing. */
+  /** The center of an element. */
   place(of: 'icon' | 'switch'): [number, number] {
     const { x, y, width, height } = of === 'icon' ? ICON : SWITCH;
     const screen = this.screen;
     return [Math.round((x + width / 2) * screen.width), Math.round((y + height / 2) * screen.height)];
   }
 
-  /** Makes ADBKeyBoard one of the input methods. */
+  /** Adds ADBKeyBoard to the input methods. */
   installAdbKeyboard(): void {
     this.keyboards = [...this.keyboards, ADB_KEYBOARD];
   }
@@ -107,7 +107,7 @@ export class FakePhone {
     });
     const [, out, err, questions, answers] = shell.stdio;
     let words: string[] = [];
-    // Words may hold line breaks: one question ends with a line that ends with \001.
+    // Arguments may contain line breaks: a request ends with a line that ends with \001.
     let text = '';
     createInterface({ input: questions as NodeJS.ReadableStream }).on('line', (line) => {
       text += line;

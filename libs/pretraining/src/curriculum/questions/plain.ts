@@ -12,7 +12,7 @@ import type { Question } from './question';
 
 const FIELDS: readonly ElementKind[] = ['text field', 'password field', 'text area', 'spin button'];
 
-/** Orders to type a text into the field that has the focus; none where no field has it. */
+/** Instructions to type a text into the focused field; empty if there is none. */
 export function copyQuestions(
   truth: ScreenTruth,
   texts: readonly string[],
@@ -34,7 +34,7 @@ export function copyQuestions(
   });
 }
 
-/** Keys by their names in the vocabulary, and how people call them. */
+/** Keys by their names in the action format, and their common names. */
 const KEYS: readonly (readonly [keys: string[], words: readonly string[]])[] = [
   [['enter'], ['enter', 'return', 'Enter', 'Return']],
   [['escape'], ['escape', 'esc', 'Esc', 'Escape']],
@@ -73,7 +73,7 @@ const KEYS: readonly (readonly [keys: string[], words: readonly string[]])[] = [
 ];
 const DIRECTIONS = ['down', 'down', 'down', 'up', 'up', 'left', 'right'] as const;
 
-/** An order to press a key, none whose name is written on the screen. */
+/** An instruction to press a key whose name is not on the screen. */
 export function keyQuestion(truth: ScreenTruth, random: Random, split: Split): Question {
   const view = new ScreenView(truth);
   const free = KEYS.filter(([, words]) => words.every((word) => view.named(word).length === 0));
@@ -82,10 +82,10 @@ export function keyQuestion(truth: ScreenTruth, random: Random, split: Split): Q
   return { intent: 'key', goal: decorate(order, random, split), action: { action: 'key', keys }, target: [] };
 }
 
-/** Notches of the mouse wheel that a solver scrolls at once. */
+/** Mouse-wheel notches per scroll action of a solver. */
 export const NOTCHES = 3;
 
-/** An order to scroll the page, or what is in a scroll container where there is one. */
+/** An instruction to scroll the page, or a scroll container if there is one. */
 export function scrollQuestion(truth: ScreenTruth, random: Random, split: Split): Question {
   const view = new ScreenView(truth);
   const direction = random.pick(DIRECTIONS);

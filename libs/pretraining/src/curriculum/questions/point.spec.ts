@@ -41,7 +41,7 @@ const table = screenOf(
   element('button', 'Buy', [110, 34, 40, 14], { parent: 8 }),
 );
 
-/** All that is said of an element in one manner. */
+/** All references to an element of one kind. */
 function said(truth: ScreenTruth, id: number, how: How): string {
   const view = new ScreenView(truth);
   const found = Array.from({ length: 60 }, (_, seed) => {

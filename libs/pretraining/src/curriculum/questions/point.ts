@@ -9,17 +9,17 @@ import { say, type Phrases, type Split } from '../wording/phrases';
 import type { Question } from './question';
 
 export interface QuestionOptions {
-  /** Most questions of one screen. */
+  /** Maximum questions per screen. */
   count: number;
   split: Split;
 }
 
-/** Clicks of other buttons and moves without a click, among the questions that point. */
+/** Share of pointing questions that ask for other mouse buttons or for a move without a click. */
 const OTHER_CLICKS = 0.06;
-/** Share of elements that nothing happens to where they are clicked. */
+/** Share of non-interactive elements. */
 const PASSIVE = 0.25;
 
-/** What cannot be pointed at as one thing: much else lies in it. */
+/** Containers, which are not targets since they contain many other elements. */
 const CONTAINERS: readonly ElementKind[] = [
   'dialog',
   'list',
@@ -31,7 +31,7 @@ const CONTAINERS: readonly ElementKind[] = [
 ];
 const FIELDS: readonly ElementKind[] = ['text field', 'password field', 'text area', 'spin button'];
 
-/** Orders to click on one element, all of them unambiguous on this screen. Each names another element where it can. */
+/** Instructions to click one element, all unambiguous on this screen. Each names a different element if possible. */
 export function pointQuestions(
   truth: ScreenTruth,
   random: Random,
@@ -57,11 +57,11 @@ function candidates(view: ScreenView, random: Random): TruthElement[] {
   return random.shuffled(possible);
 }
 
-/** The manners in which elements are mostly referred to come up more often than all others. */
+/** Common kinds of reference, which are used more often than the others. */
 const USUAL: readonly How[] = ['name', 'kind and name', 'icon', 'looks'];
 const USUAL_SHARE = 0.45;
 
-/** A reference in a manner that the screen's questions have not used, or used least. */
+/** A reference of a kind that the screen's questions have used least. */
 function leastUsed(
   element: TruthElement,
   view: ScreenView,
@@ -98,7 +98,7 @@ const OTHER_POINTERS = [
 
 const GENERAL_ORDERS = 0.6;
 
-/** Words for a click on an element: general ones, or those for its kind and state. */
+/** Phrases for a click on an element: general ones, or those for its kind and state. */
 export function orderFor(element: TruthElement, random: Random): Phrases {
   const own = ordersOf(element);
   return own === undefined || random.chance(GENERAL_ORDERS) ? orders.CLICK : own;
@@ -132,7 +132,7 @@ const ORDERS: Partial<Record<ElementKind, Phrases>> = {
   select: orders.DROP_DOWN,
 };
 
-/** An order to click an element in the usual manner; undefined where it has no name. */
+/** An instruction to click an element by its usual reference; undefined if it has no name. */
 export function clickOrder(
   element: TruthElement,
   view: ScreenView,

@@ -1,20 +1,20 @@
 import type { Action } from '@ui-rl/actions';
 import type { Box } from '@ui-rl/page-generator';
 
-/** Something that an action may aim at: an element by its id, or a region of the screen. */
+/** The target of an action: an element by its id, or a region of the screen. */
 export type Target = number | Box;
 
-/** One question about a screen that one action answers. */
+/** A question about a screen, answered by one action. */
 export interface Question {
-  /** What is asked: the manner of a reference, or a kind of order. */
+  /** The kind of reference, or the kind of instruction. */
   intent: string;
   goal: string;
   action: Action;
-  /** Any of these is right to aim at; empty where the action has no place. */
+  /** Any of these targets is correct; empty for actions without a position. */
   target: readonly Target[];
 }
 
-/** One question about a screen that a text answers. */
+/** A question about a screen, answered by text. */
 export interface Reading {
   intent: string;
   goal: string;

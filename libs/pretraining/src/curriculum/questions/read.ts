@@ -10,9 +10,9 @@ import { nounSlots, ofNoun } from '../references/reference';
 import type { QuestionOptions } from './point';
 import type { Reading } from './question';
 
-/** Longest text to read, in characters. */
+/** Maximum length of a text to read, in characters. */
 const LONGEST = 60;
-/** Manners of reference that do not say what is to be read. */
+/** Kinds of reference that do not contain the text to read. */
 const BLIND: readonly How[] = [
   'only of its kind',
   'place',
@@ -46,7 +46,7 @@ const LISTED: readonly ElementKind[] = [
 ];
 const COUNTED: readonly ElementKind[] = [...LISTED, 'icon', 'shape', 'text field', 'toggle', 'image', 'bar'];
 
-/** Questions that are answered by a text of the screen, all of them unambiguous. */
+/** Questions with a text of the screen as answer, all unambiguous. */
 export function readQuestions(
   truth: ScreenTruth,
   random: Random,
@@ -101,7 +101,7 @@ function reading(
   return undefined;
 }
 
-/** Lists and counts of what is there of one kind. */
+/** Lists and counts of the elements of one kind. */
 function ofKinds(view: ScreenView, random: Random, split: Split): Reading[] {
   return NOUNS.flatMap((noun) => {
     const all = ofNoun(noun, view);
@@ -129,7 +129,7 @@ function listOf(
   return [{ intent: 'read a list', goal: asked(readings.READ_LIST, noun, random, split), answer }];
 }
 
-/** Whether top to bottom is an order of all. */
+/** Whether all elements have a top-to-bottom order. */
 function isInOrder(all: readonly TruthElement[]): boolean {
   const tops = all.map(({ center }) => center[1]).toSorted((a, b) => a - b);
   return (

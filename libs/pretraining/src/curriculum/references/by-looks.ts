@@ -7,7 +7,7 @@ import { nounSlots, ofNoun, type Reference } from './reference';
 
 type Trait = 'color' | 'size' | 'shape';
 
-/** Which traits are said, in the order in which English says them. */
+/** Combinations of traits, in English adjective order. */
 const COMBINATIONS: readonly (readonly Trait[])[] = [
   ['color'],
   ['shape'],
@@ -18,7 +18,7 @@ const COMBINATIONS: readonly (readonly Trait[])[] = [
   ['size', 'color', 'shape'],
 ];
 
-/** By colour, size and shape, where all of its kind have them. */
+/** By color, size and shape, if all elements of its kind have them. */
 export function byLooks(element: TruthElement, view: ScreenView): Reference[] {
   return nounsOf(element.kind).flatMap((noun) =>
     COMBINATIONS.filter((traits) => isAlone(element, traits, ofNoun(noun, view))).map((traits): Reference => {
@@ -87,7 +87,7 @@ const STATES: readonly { words: readonly string[]; isIn: (element: TruthElement)
   },
 ];
 
-/** By a state that no other of its kind is in. */
+/** By a state that no other element of its kind has. */
 export function byState(element: TruthElement, view: ScreenView): Reference[] {
   return nounsOf(element.kind).flatMap((noun) => {
     const all = ofNoun(noun, view);
@@ -104,7 +104,7 @@ export function byState(element: TruthElement, view: ScreenView): Reference[] {
   });
 }
 
-/** By the text that a field holds, which is on the screen once. */
+/** By the text in a field, if it is on the screen once. */
 export function byValue(element: TruthElement, view: ScreenView): Reference[] {
   const { value, kind } = element;
   if (value === undefined || !isSayable(value) || !view.shows(element, value)) return [];
@@ -121,7 +121,7 @@ export function byValue(element: TruthElement, view: ScreenView): Reference[] {
 
 const LEAST_DIFFERENCE = 3;
 
-/** The tallest or shortest bar, the longest or shortest where bars lie. */
+/** The tallest or shortest vertical bar, or the longest or shortest horizontal one. */
 export function byExtent(element: TruthElement, view: ScreenView): Reference[] {
   if (element.kind !== 'bar') return [];
   const bars = view.elements.filter(({ kind }) => kind === 'bar');

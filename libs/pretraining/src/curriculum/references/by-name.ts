@@ -31,7 +31,7 @@ function nounPhrases({ kind }: TruthElement): Phrases {
   return FIELDS.includes(kind) ? wording.FIELD_AND_NAME : wording.NOUN_AND_NAME;
 }
 
-/** The only one of its kind. */
+/** By its kind, if it is the only one. */
 export function byNoun(element: TruthElement, view: ScreenView): Reference[] {
   return nounsOf(element.kind)
     .filter((noun) => ofNoun(noun, view).length === 1)
@@ -44,7 +44,7 @@ export function byNoun(element: TruthElement, view: ScreenView): Reference[] {
     }));
 }
 
-/** By the text of the label that belongs to it. */
+/** By the text of its label. */
 export function byLabel(element: TruthElement, view: ScreenView): Reference[] {
   const label = view.get(element.label);
   if (label === undefined || !isWritten(label, view)) return [];
@@ -80,7 +80,9 @@ const CONTAINERS: Partial<Record<string, readonly string[]>> = {
   list: ['list'],
 };
 
-/** By its name inside the dialog, menu, table or list that it is in, where the name is on the screen elsewhere, too. */
+/**
+ * By its name and the dialog, menu, table or list that contains it, if the name also occurs elsewhere on the screen.
+ */
 export function byContainer(element: TruthElement, view: ScreenView): Reference[] {
   if (!isWritten(element, view)) return [];
   return view.ancestors(element).flatMap((container) => {
@@ -104,7 +106,7 @@ export function byContainer(element: TruthElement, view: ScreenView): Reference[
   });
 }
 
-/** The button that closes the only dialog. */
+/** The close button of the only dialog. */
 export function byClosing(element: TruthElement, view: ScreenView): Reference[] {
   if (element.kind !== 'close button') return [];
   const dialogs = view.elements.filter(({ kind }) => kind === 'dialog');

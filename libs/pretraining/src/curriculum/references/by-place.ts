@@ -20,7 +20,7 @@ export const ORDINALS = [
   ['tenth', '10th'],
 ] as const;
 
-/** Whether all stand one below the other, or one beside the other; else their order is not clear to a reader. */
+/** Whether all elements form one column or one row; otherwise their order is ambiguous. */
 function lineOf(elements: readonly TruthElement[]): 'column' | 'row' | undefined {
   const all = (isOrdered: (a: TruthElement, b: TruthElement) => boolean) =>
     elements.every((a, i) => elements.slice(i + 1).every((b) => isOrdered(a, b)));
@@ -29,7 +29,7 @@ function lineOf(elements: readonly TruthElement[]): 'column' | 'row' | undefined
   return undefined;
 }
 
-/** Second checkbox, last button: where all of the kind stand in one line, none of them scrolled out of view. */
+/** Second checkbox, last button: if all elements of the kind are visible and form one line. */
 export function byOrder(element: TruthElement, view: ScreenView): Reference[] {
   return nounsOf(element.kind).flatMap((noun) => {
     const all = ofNoun(noun, view);
@@ -65,7 +65,7 @@ const SIDES: Readonly<Record<Side, Phrases>> = {
 };
 const FARTHEST = 60;
 
-/** Left of, right of, above, below something that is found by its name. */
+/** Left of, right of, above or below an element that its name identifies. */
 export function byNeighbour(element: TruthElement, view: ScreenView): Reference[] {
   const same = view.same(element);
   const near = anchors(view).filter(
@@ -87,7 +87,7 @@ export function byNeighbour(element: TruthElement, view: ScreenView): Reference[
   });
 }
 
-/** Whether it is straight to that side of the anchor, near, and no other of the noun is about as near on that side. */
+/** Whether it is aligned with the anchor on that side, near, and clearly nearer than others of the noun. */
 function isNearest(
   element: TruthElement,
   { box: anchor, id }: TruthElement,
@@ -103,7 +103,7 @@ function isNearest(
   });
 }
 
-/** The table or grid around an element, and the row and column it is in. */
+/** The table or grid of an element, with its row and column. */
 interface TablePlace {
   table: TruthElement | undefined;
   row: number | undefined;
@@ -119,7 +119,7 @@ function tablePlace(element: TruthElement, view: ScreenView): TablePlace {
   };
 }
 
-/** By a text that is in the same row of a table and on the screen once. */
+/** By a text in the same row of a table that is on the screen once. */
 export function byRow(element: TruthElement, view: ScreenView): Reference[] {
   const { table, row } = tablePlace(element, view);
   if (table === undefined || row === undefined || element.kind === 'table row') return [];
@@ -178,7 +178,7 @@ export function byColumn(element: TruthElement, view: ScreenView): Reference[] {
   }));
 }
 
-/** A cell of a grid by the numbers of its row and column. */
+/** A cell of a grid by its row and column numbers. */
 export function byCell(element: TruthElement, view: ScreenView): Reference[] {
   const { row, column, kind } = element;
   if (kind !== 'grid cell' || row === undefined || column === undefined) return [];
@@ -197,7 +197,7 @@ export function byCell(element: TruthElement, view: ScreenView): Reference[] {
   return [{ element, how: 'cell', phrases: wording.CELL, names: {}, words }];
 }
 
-/** By the heading that it stands under. */
+/** By the heading above it. */
 export function byHeading(element: TruthElement, view: ScreenView): Reference[] {
   const { under, kind, name } = element;
   if (under === undefined || !isSayable(under)) return [];

@@ -29,7 +29,7 @@ const SELECTORS: Readonly<Record<How, (element: TruthElement, view: ScreenView) 
   close: byClosing,
 };
 
-/** One reference of a manner to an element, or undefined where it has none that is unambiguous. */
+/** A reference to an element of the given kind, or undefined if none is unambiguous. */
 export function referenceBy(
   how: How,
   element: TruthElement,
@@ -41,7 +41,7 @@ export function referenceBy(
   return found.length === 0 ? undefined : random.pick(found);
 }
 
-/** A reference to an element in the usual manner: by what is written on it, with or without a word for its kind. */
+/** The usual reference to an element: by its written name, with or without its kind. */
 export function usualReference(
   element: TruthElement,
   view: ScreenView,

@@ -6,7 +6,7 @@ import type { Noun } from '../wording/nouns';
 import { marked } from '../wording/provenance';
 import { say, type Phrases, type Split } from '../wording/phrases';
 
-/** Ways in which a goal can say which element it means. */
+/** Kinds of reference to an element. */
 export const HOWS = [
   'name',
   'kind and name',
@@ -28,14 +28,14 @@ export const HOWS = [
 ] as const;
 export type How = (typeof HOWS)[number];
 
-/** One unambiguous way to say which element is meant. */
+/** One unambiguous reference to an element. */
 export interface Reference {
   element: TruthElement;
   how: How;
   phrases: Phrases;
-  /** Names that the screen shows, by slot: said in other case or in quotes at times. */
+  /** Names shown on the screen, by slot; sometimes in different case or in quotes. */
   names: Readonly<Record<string, string>>;
-  /** Words by slot; of several, one is said. */
+  /** Words by slot; one of several is chosen. */
   words: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -47,17 +47,20 @@ export function refer({ phrases, names, words }: Reference, random: Random, spli
   return say(phrases, slots, random, split);
 }
 
-/** Kinds of elements belong to the sentence; which one of them is meant, as a colour or a number says, does not. */
+/**
+ * Words for kinds belong to the sentence; values that select an element, such as a color or a number, are marked as
+ * names.
+ */
 function worded(slot: string, word: string): string {
   return ['noun', 'nouns', 'container'].includes(slot) ? word : marked(word);
 }
 
-/** The first word, which is the usual one, more often than the others. */
+/** Prefers the first word, which is the usual one. */
 function usual(words: readonly string[], random: Random): string {
   return random.chance(0.4) ? words[0] : random.pick(words);
 }
 
-/** Whether a goal may say all names of a reference. */
+/** Whether a split allows all names of a reference. */
 export function mayRefer({ names }: Reference, split: Split): boolean {
   return Object.values(names).every((name) => split === 'held-out' || !isHeldOutName(name));
 }
@@ -65,26 +68,26 @@ export function mayRefer({ names }: Reference, split: Split): boolean {
 /** Kinds whose names are not written on them. */
 const PICTURES = ['icon', 'shape', 'image'];
 
-/** Whether the name of an element can be read on the screen, in full, and said in a goal. */
+/** Whether the element's name is completely visible, and can be used in a goal. */
 export function isWritten(element: TruthElement, view: ScreenView): boolean {
   return !PICTURES.includes(element.kind) && isSayable(element.name) && view.shows(element, element.name);
 }
 
-/** Whether a reader finds the element, and nothing else, by its name. */
+/** Whether the name identifies the element. */
 export function hasOwnName(element: TruthElement, view: ScreenView): boolean {
   if (!isWritten(element, view)) return false;
   const same = view.same(element);
   return view.named(element.name).every((other) => same.includes(other) || view.isInside(other, element));
 }
 
-/** Whether a reader finds the element, and nothing else, by a noun and its name. */
+/** Whether a noun and the name identify the element. */
 export function hasOwnNameAmong(element: TruthElement, noun: Noun, view: ScreenView): boolean {
   if (!isWritten(element, view)) return false;
   const rivals = view.named(element.name).filter(({ kind }) => noun.kinds.includes(kind));
   return rivals.every((other) => other === element || view.isInside(other, element));
 }
 
-/** Texts by which others can be found: those with names that are on the screen once. */
+/** Elements usable as anchors: their names are on the screen once. */
 export function anchors(view: ScreenView): readonly TruthElement[] {
   return view.all('anchors', (element) => hasOwnName(element, view));
 }

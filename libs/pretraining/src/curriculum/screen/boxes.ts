@@ -16,19 +16,19 @@ export function holds([left, top, width, height]: Box, x: number, y: number): bo
   return x >= left && x < left + width && y >= top && y < top + height;
 }
 
-/** Share of the narrower one's width that both boxes have in common; at most 0 where one is beside the other. */
+/** Horizontal overlap as a share of the narrower box's width; at most 0 if the boxes are side by side. */
 export function sharedWidth(a: Box, b: Box): number {
   return (Math.min(right(a), right(b)) - Math.max(a[0], b[0])) / Math.min(a[2], b[2]);
 }
 
-/** Share of the lower one's height that both boxes have in common; at most 0 where one is above the other. */
+/** Vertical overlap as a share of the lower box's height; at most 0 if one is above the other. */
 export function sharedHeight(a: Box, b: Box): number {
   return (Math.min(bottom(a), bottom(b)) - Math.max(a[1], b[1])) / Math.min(a[3], b[3]);
 }
 
 export type Side = 'left' | 'right' | 'above' | 'below';
 
-/** Pixels between an anchor and what lies on that side of it; negative where it does not lie there. */
+/** Pixels between an anchor and a box on that side of it; negative if the box is not on that side. */
 export function gap(anchor: Box, box: Box, side: Side): number {
   if (side === 'left') return anchor[0] - right(box);
   if (side === 'right') return box[0] - right(anchor);
@@ -36,7 +36,7 @@ export function gap(anchor: Box, box: Box, side: Side): number {
   return box[1] - bottom(anchor);
 }
 
-/** Whether a box lies straight to that side of the anchor: in its row or its column. */
+/** Whether a box is on that side of the anchor, in its row or its column. */
 export function isAligned(anchor: Box, box: Box, side: Side): boolean {
   const shared = side === 'left' || side === 'right' ? sharedHeight(anchor, box) : sharedWidth(anchor, box);
   return shared >= 0.5 && gap(anchor, box, side) >= -1;

@@ -3,12 +3,12 @@ import type { ScreenTruth, TruthElement } from '@ui-rl/page-generator';
 import { canonical } from '../wording/mention';
 import { contains, holds } from './boxes';
 
-/** Smallest side of what a goal may point at, in pixels. */
+/** Minimum side of a target, in pixels. */
 const SMALLEST = 4;
 
-/** What a screen shows, looked up in ways that references to its elements need. */
+/** Indexes a screen's elements for the lookups that references need. */
 export class ScreenView {
-  /** What is large enough to be pointed at. */
+  /** Elements that are large enough to be targets. */
   readonly elements: readonly TruthElement[];
   private readonly byId: ReadonlyMap<number, TruthElement>;
   private readonly byName = new Map<string, TruthElement[]>();
@@ -28,19 +28,19 @@ export class ScreenView {
     return id === undefined ? undefined : this.byId.get(id);
   }
 
-  /** Elements that pass a test, looked for once for each key. */
+  /** Elements that match a predicate, cached by key. */
   all(key: string, isOne: (element: TruthElement) => boolean): readonly TruthElement[] {
     const known = this.lists.get(key) ?? this.elements.filter(isOne);
     this.lists.set(key, known);
     return known;
   }
 
-  /** All elements of a name, whatever its case. */
+  /** All elements with a name, ignoring case. */
   named(name: string): readonly TruthElement[] {
     return this.byName.get(canonical(name)) ?? [];
   }
 
-  /** The elements around one, the nearest first. */
+  /** The ancestors of an element, nearest first. */
   ancestors(element: TruthElement): TruthElement[] {
     const found: TruthElement[] = [];
     let parent = this.get(element.parent);
@@ -51,7 +51,7 @@ export class ScreenView {
     return found;
   }
 
-  /** Whether a text can be read, in full, in the element's box or in its label's. */
+  /** Whether a text is completely visible in the box of the element or of its label. */
   shows(element: TruthElement, text: string): boolean {
     const letters = lettersOf(text);
     return this.same(element).some((each) => this.lettersIn(each).includes(letters));
@@ -72,14 +72,14 @@ export class ScreenView {
     return this.ancestors(element).includes(outer);
   }
 
-  /** Elements that a click on one of them means: itself, its label, and what it labels. */
+  /** Elements that are equivalent click targets: itself, its label, and the element it labels. */
   same(element: TruthElement): TruthElement[] {
     const labelled = this.truth.elements.filter(({ label }) => label === element.id);
     const label = this.get(element.label);
     return [element, ...(label === undefined ? [] : [label]), ...labelled];
   }
 
-  /** A point of the central half of an element that reaches it; its center where draws find none. */
+  /** A point in the central half of an element that is not covered; its center if sampling finds none. */
   pointIn(element: TruthElement, random: Random): readonly [number, number] {
     const [left, top, width, height] = element.box;
     const blockers = this.truth.elements.filter((other) => this.mayBlock(other, element));
@@ -91,7 +91,7 @@ export class ScreenView {
     return [Math.floor(element.center[0]), Math.floor(element.center[1])];
   }
 
-  /** Whether an element may lie over a part of another: it neither holds it nor is a plain text in it. */
+  /** Whether an element may cover part of another: it is neither its ancestor nor plain text inside it. */
   private mayBlock(other: TruthElement, element: TruthElement): boolean {
     if (other === element || contains(other.box, element.box)) return false;
     if (!other.interactive && this.isInside(other, element)) return false;
@@ -99,7 +99,7 @@ export class ScreenView {
   }
 }
 
-/** A text without its spaces, which are no characters of a screen, and without case, which styles may change. */
+/** A text without spaces, which have no visible characters, and without case, which styles may change. */
 function lettersOf(text: string): string {
   return text.replaceAll(/\s+/g, '').toLowerCase();
 }

@@ -27,7 +27,7 @@ export const TASKS = {
 export type TaskKind = keyof typeof TASKS;
 export const TASK_KINDS = Object.keys(TASKS) as TaskKind[];
 
-/** The page of a seed that a task of a kind may be set on; undefined where that page lacks what the task is about. */
+/** The page of a seed for a kind of task; undefined if the page lacks required elements. */
 export function pageFor(kind: TaskKind, seed: number): GeneratedPage | undefined {
   const maker: TaskMaker = TASKS[kind];
   if (maker.scenes !== undefined)
@@ -38,10 +38,10 @@ export function pageFor(kind: TaskKind, seed: number): GeneratedPage | undefined
 }
 
 /**
- * A task of a kind on a page.
+ * Creates a task of a kind on a page.
  *
- * @param truth what the page shows at first
- * @returns undefined where the page has nothing for a task of this kind
+ * @param truth initial state of the page
+ * @returns undefined if the page does not support a task of this kind
  */
 export function makeTask(
   kind: TaskKind,

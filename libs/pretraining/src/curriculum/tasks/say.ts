@@ -7,13 +7,13 @@ import { say, type Phrases } from '../wording/phrases';
 import { clicked } from './subgoals';
 import type { PageState, Part, Situation } from './task';
 
-/** Parts of a page of a kind whose main element can be seen and named. */
+/** Parts of a page of a kind whose main element is visible and can be named. */
 export function partsOf(situation: Situation, kind: WidgetKind): PagePart[] {
   const { page, view } = situation;
   return page.parts.filter((part) => part.kind === kind && isNameable(situation, view.get(part.id)));
 }
 
-/** Whether a goal can say which element is meant. */
+/** Whether an unambiguous reference to the element exists. */
 export function isNameable({ view, random, split }: Situation, element: TruthElement | undefined): boolean {
   return (
     element !== undefined &&
@@ -22,12 +22,12 @@ export function isNameable({ view, random, split }: Situation, element: TruthEle
   );
 }
 
-/** The usual words for a nameable element, chosen anew. */
+/** The usual reference to a nameable element, sampled anew. */
 export function named({ view, random, split }: Situation, element: TruthElement): string {
   return refer(usualReference(element, view, random, split)!, random, split);
 }
 
-/** An order to do something with one element. */
+/** An instruction for one element. */
 export function orderOn(
   situation: Situation,
   phrases: Phrases,
@@ -38,7 +38,7 @@ export function orderOn(
   return () => say(phrases, { target: named(situation, element), ...slots() }, random, split);
 }
 
-/** Names that the split may say, as they are or in other words. */
+/** Items with names that the split allows, possibly reworded. */
 export function sayable<T extends { name: string }>({ split }: Situation, items: readonly T[]): T[] {
   const names = items.map(({ name }) => name.toLowerCase());
   return items.filter(
@@ -46,7 +46,7 @@ export function sayable<T extends { name: string }>({ split }: Situation, items:
   );
 }
 
-/** Elements of kinds that are written on the screen once. */
+/** Elements of some kinds whose names are on the screen once. */
 export function writtenElements(situation: Situation, kinds: readonly string[]): TruthElement[] {
   const { view } = situation;
   return view.elements.filter(
@@ -57,7 +57,7 @@ export function writtenElements(situation: Situation, kinds: readonly string[]):
 export const happened = (id: number, event: string) => (state: PageState) =>
   state.events.some((each) => each.id === id && each.event === event);
 
-/** A click that ends something. */
+/** A final click. */
 export function clickPart(situation: Situation, element: TruthElement): Part {
   const { view, random, split } = situation;
   return {
@@ -68,13 +68,13 @@ export function clickPart(situation: Situation, element: TruthElement): Part {
   };
 }
 
-/** The click on some button of the page, which ends a task; undefined where there is none. */
+/** A click on a button of the page that ends a task; undefined if there is none. */
 export function submitPart(situation: Situation): Part | undefined {
   const buttons = writtenElements(situation, ['button']).filter(({ parent }) => parent === undefined);
   return buttons.length === 0 ? undefined : clickPart(situation, situation.random.pick(buttons));
 }
 
-/** Parts with a click on a button behind them, or, at times, without. */
+/** Parts with a final click on a button, or sometimes without. */
 export function maybeSubmitted(situation: Situation, parts: Part[]): Part[] {
   const submit = situation.random.chance(0.6) ? submitPart(situation) : undefined;
   return submit === undefined ? parts : [...parts, submit];

@@ -5,13 +5,13 @@ import { clickStep } from './subgoals';
 import type { Step, Task } from './task';
 
 const FINISH: Step = { action: { action: 'finish', success: true }, target: [] };
-/** Pixels of one notch of a mouse wheel. */
+/** Pixels of one mouse-wheel notch. */
 const NOTCH = 100;
 
 /**
- * The right next step of a task on a screen, from its goal and what is visible: that of the first part which is not reached. A part
- * that cannot be seen waits for those after it, but for the click that ends the task; then what covers it is closed, or the page
- * scrolled. `finish` where all is visibly reached.
+ * The correct next step of a task, from its goal and the visible screen: that of the first part that is not reached.
+ * A part that is not visible yields to later parts, except the final click; if none is left, the solver closes what
+ * covers it, or scrolls. `finish` if all parts are visibly reached.
  */
 export function nextStep({ subgoals, endsByClick }: Task, truth: ScreenTruth, random: Random): Step {
   const view = new ScreenView(truth);
@@ -25,13 +25,13 @@ export function nextStep({ subgoals, endsByClick }: Task, truth: ScreenTruth, ra
   return isOneUnseen ? (uncover(view, random) ?? scrollOn(view, random)) : FINISH;
 }
 
-/** Closes the dialog that lies over what is looked for. */
+/** Closes the dialog that covers the target. */
 function uncover(view: ScreenView, random: Random): Step | undefined {
   const close = view.elements.find(({ kind }) => kind === 'close button');
   return close === undefined ? undefined : clickStep(close, view, random);
 }
 
-/** Scrolls down what can be scrolled: the largest part of the page that scrolls by itself, else the page. */
+/** Scrolls down the largest scroll container, otherwise the page. */
 function scrollOn(view: ScreenView, random: Random): Step {
   const container = largest(view.elements.filter(({ kind }) => kind === 'scroll container'));
   if (container === undefined) {

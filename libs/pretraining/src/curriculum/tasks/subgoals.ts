@@ -3,13 +3,13 @@ import type { Random } from '@ui-rl/random';
 import type { ScreenView } from '../screen/view';
 import type { Step, Subgoal } from './task';
 
-/** A click on an element, at a place drawn at random. */
+/** A click at a random point of an element. */
 export function clickStep(element: TruthElement, view: ScreenView, random: Random): Step {
   const [x, y] = view.pointIn(element, random);
   return { action: { action: 'click', x, y }, target: view.same(element).map(({ id }) => id) };
 }
 
-/** A click that leaves nothing to see: it ends what is to be done. */
+/** A click without a visible result, so it must be the last action. */
 export function clicked(id: number): Subgoal {
   return (view, random) => {
     const element = view.get(id);
@@ -17,7 +17,7 @@ export function clicked(id: number): Subgoal {
   };
 }
 
-/** Clicks on an element until it looks as it should. */
+/** Clicks an element until it reaches a state. */
 export function clickedUntil(id: number, isReached: (element: TruthElement) => boolean): Subgoal {
   return (view, random) => {
     const element = view.get(id);
@@ -33,7 +33,7 @@ export const selected = (id: number): Subgoal => clickedUntil(id, ({ state }) =>
 
 export const expanded = (id: number): Subgoal => clickedUntil(id, ({ state }) => state.expanded === true);
 
-/** Something in a place that opens: opens it while the thing itself is not to be seen. */
+/** Something inside an expandable element: expands that while the inner target is not visible. */
 export function opened(id: number, inner: Subgoal): Subgoal {
   return (view, random) => {
     const step = inner(view, random);
@@ -43,7 +43,7 @@ export function opened(id: number, inner: Subgoal): Subgoal {
   };
 }
 
-/** An element as the first of its list, which dragging puts in order. */
+/** Drags an element to the first position of its sortable list. */
 export function sortedFirst(id: number, list: readonly number[]): Subgoal {
   return (view, random) => {
     const element = view.get(id);
@@ -73,7 +73,7 @@ export function chosen(select: number, option: number, name: string): Subgoal {
 const SELECT_ALL: Step = { action: { action: 'key', keys: ['ctrl', 'a'] }, target: [] };
 const ERASE: Step = { action: { action: 'key', keys: ['backspace'] }, target: [] };
 
-/** A text in a field: clicks the field, selects what else is in it, types. An empty text erases it. */
+/** A text in a field: clicks the field, selects existing text, types. An empty text clears the field. */
 export function filled(id: number, text: string): Subgoal {
   return (view, random) => {
     const field = view.get(id);
@@ -89,12 +89,12 @@ export const pressed = (...keys: string[]): Subgoal => {
   return () => ({ action: { action: 'key', keys }, target: [] });
 };
 
-/** Steps nearer than this are made with the arrow keys. */
+/** Distances in slider steps below this use the arrow keys. */
 const NEAR_STEPS = 5;
-/** Half the thumb of a native slider, by which its ends are inside its box. */
+/** Half the thumb of a native slider: the distance of the track's ends from its box. */
 const THUMB = 8;
 
-/** A slider at a value that the screen shows: drags the thumb, then corrects with the arrow keys. */
+/** Sets a slider to a displayed value: drags the thumb, then corrects with the arrow keys. */
 export function slidTo(
   id: number,
   value: number,
@@ -124,7 +124,7 @@ function placeOnTrack(
   return [Math.round(x), Math.floor(top + height / 2)];
 }
 
-/** A stepper at a value: clicks on less or more until it shows it. */
+/** Sets a stepper: clicks less or more until it shows the value. */
 export function steppedTo(id: number, value: number, less: number, more: number): Subgoal {
   return (view, random) => {
     const now = Number(view.get(id)?.value ?? Number.NaN);
@@ -133,7 +133,7 @@ export function steppedTo(id: number, value: number, less: number, more: number)
   };
 }
 
-/** An element in another one: drags it there. */
+/** Drags an element into another one. */
 export function dropped(source: number, target: number): Subgoal {
   return (view, random) => {
     const [from, to] = [view.get(source), view.get(target)];

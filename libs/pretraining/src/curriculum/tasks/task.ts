@@ -5,37 +5,37 @@ import type { ScreenView } from '../screen/view';
 import type { Target } from '../questions/question';
 import type { Split } from '../wording/phrases';
 
-/** One action on the way to a goal. */
+/** One action towards a goal. */
 export interface Step {
   action: Action;
-  /** What it aims at; of a drag, where it begins and where it ends. Empty where the action has no place. */
+  /** Its target; for a drag, start and end. Empty for actions without a position. */
   target: readonly Target[];
 }
 
-/** Something that happened to an element of a page. */
+/** An event of a page's element. */
 export interface PageEvent {
   id: number;
   event: string;
   value?: unknown;
 }
 
-/** Values of a page's elements by their ids, and what happened since it opened. */
+/** Values of a page's elements by id, and the events since it opened. */
 export type PageState = Record<string, unknown> & { events: readonly PageEvent[] };
 
-/** What the next step towards a part of a goal is, from what is visible alone; `reached` where it is visibly so. */
+/** The next step towards a part of a goal, from the visible screen alone; `reached` if it visibly holds. */
 export type Subgoal = (view: ScreenView, random: Random) => Step | 'reached' | 'unseen';
 
-/** A part of a goal: how it is said, how it is reached, and how the page's state tells that it is. */
+/** A part of a goal: its wording, its solution, and its check on the page's state. */
 export interface Part {
-  /** Says it anew each time, in other words: an order. */
+  /** Words the instruction, differently each time. */
   order: () => string;
   subgoals: readonly Subgoal[];
-  /** Whether its last action leaves nothing to see, as a click on a button. */
+  /** Whether its last action has no visible result, such as a click on a button. */
   endsByClick?: true;
   isDone: (state: PageState) => boolean;
 }
 
-/** What tasks are stated from: a page as it looks at first. */
+/** The input for creating tasks: a page in its initial state. */
 export interface Situation {
   page: GeneratedPage;
   view: ScreenView;
@@ -48,22 +48,22 @@ export interface Task {
   kind: string;
   page: GeneratedPage;
   goal: string;
-  /** In order: the first that is not reached decides the next step. */
+  /** In order: the first that is not reached determines the next step. */
   subgoals: readonly Subgoal[];
-  /** Whether an action may end it that leaves nothing to see; else it ends with `finish`. */
+  /** Whether an action without a visible result may end it; otherwise it ends with `finish`. */
   endsByClick: boolean;
-  /** Whether the goal is reached, from the page's state. */
+  /** Whether the page's state fulfills the goal. */
   isDone: (state: PageState) => boolean;
 }
 
-/** A kind of tasks. */
+/** A kind of task. */
 export interface TaskMaker {
-  /** Widgets of its pages, the more often the more often they are named; the first one is always there. */
+  /** Widgets of its pages; repeated entries are more frequent, and the first is always present. */
   widgets: readonly PlacedKind[];
-  /** Whole pages, one of which it is set on instead. */
+  /** Complete pages that may be used instead. */
   scenes?: readonly SceneKind[];
-  /** Whether a page may have what a task is about, as far as that can be told before it is opened. */
+  /** Whether a page may have the required elements, as far as can be determined before opening it. */
   fits?: (page: GeneratedPage) => boolean;
-  /** Parts of a goal in order; undefined where the page has nothing for it. */
+  /** Parts of a goal in order; undefined if the page does not support it. */
   make: (situation: Situation) => Part[] | undefined;
 }

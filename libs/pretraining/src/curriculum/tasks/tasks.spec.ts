@@ -3,9 +3,9 @@ import { Random } from '@ui-rl/random';
 import { isTaken } from '../wording/provenance';
 import { makeTask, pageFor, play, TASK_KINDS, walk, type Task, type TaskKind } from '.';
 
-/** Tasks of each kind that are done, each on a page of its own. */
+/** Tasks of each kind to solve, each on its own page. */
 const SEEDS = 20;
-/** Share of tasks whose page keeps what they are about from view, as a list that is lower than one notch of the wheel. */
+/** Share of tasks whose page hides required elements, such as a list that is lower than one wheel notch. */
 const MOST_UNDONE = 0.15;
 const MOST_PAGES = 1200;
 const AT_ONCE = 4;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => renderer.close());
 
-/** A task of a kind on the page of a seed, if that page has one. */
+/** Runs a task of a kind on the page of a seed, if that page supports it. */
 async function onPage<T>(
   kind: TaskKind,
   seed: number,
@@ -35,7 +35,7 @@ async function onPage<T>(
   }
 }
 
-/** What comes of the first tasks of a kind, some of them done at once. */
+/** Results of the first tasks of a kind, some of them run concurrently. */
 async function ofKind<T>(
   kind: TaskKind,
   count: number,

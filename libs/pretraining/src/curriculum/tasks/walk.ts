@@ -4,23 +4,23 @@ import type { Random } from '@ui-rl/random';
 import { nextStep } from './solver';
 import type { Step, Task } from './task';
 
-/** One screen of a walk with the right next action, asked as any question is. */
+/** One screen of a walk with the correct next action, in the form of a question. */
 export interface WalkStep extends Step {
   screen: Screen;
   goal: string;
 }
 
 export interface WalkOptions {
-  /** Share of actions that are no steps to the goal: a click anywhere; the solver then shows how to go on. */
+  /** Share of actions that are random clicks instead of steps; the solver then shows how to recover. */
   stray: number;
-  /** Most actions of a walk. */
+  /** Maximum actions per walk. */
   most: number;
 }
 
-/** How a walk ended: at its goal, with a `finish` that the page's state denies, or after too many actions. */
+/** How a walk ended: at its goal, with a `finish` that the page's state contradicts, or after too many actions. */
 export type WalkEnd = 'done' | 'mistaken' | 'endless';
 
-/** Does a task on its page, along the solver's way; returns each screen with the right next action. */
+/** Solves a task on its page; returns each screen with the correct next action. */
 export async function walk(
   task: Task,
   live: LivePage,
@@ -41,7 +41,7 @@ export async function walk(
   return { steps, end: 'endless' };
 }
 
-/** Does a task without pictures. */
+/** Solves a task without screenshots. */
 export async function play(task: Task, live: LivePage, random: Random, most = 24): Promise<WalkEnd> {
   for (let i = 0; i < most; i++) {
     const step = nextStep(task, await live.truth(), random);
@@ -56,12 +56,14 @@ async function isDone(task: Task, live: LivePage): Promise<boolean> {
   return task.isDone(await live.state());
 }
 
-/** Whether an action may be the last one: one that leaves nothing to see, as a click on a button or a key. */
+/**
+ * Whether an action may be the last one: one without a visible result, such as a click on a button or a key press.
+ */
 function endsBy(task: Task, { action }: Step): boolean {
   return task.endsByClick && ['click', 'key'].includes(action.action);
 }
 
-/** Kinds that can be put right again after a stray click. */
+/** Kinds whose stray clicks can be undone. */
 const HARMLESS = [
   'checkbox',
   'toggle',
@@ -74,7 +76,7 @@ const HARMLESS = [
   'tree item',
 ];
 
-/** A click on some element, or anywhere. */
+/** A click on a random element, or anywhere. */
 function strayAction({ elements, width, height }: ScreenTruth, random: Random): Action {
   const harmless = elements.filter(({ kind, interactive }) => interactive && HARMLESS.includes(kind));
   if (harmless.length === 0) return { action: 'click', x: width - 1, y: height - 1 };

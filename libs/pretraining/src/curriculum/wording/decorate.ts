@@ -2,7 +2,7 @@ import type { Random } from '@ui-rl/random';
 import { phrases, say, type Split } from './phrases';
 import { isTaken, unmarked } from './provenance';
 
-/** Before any order. */
+/** Before any instruction. */
 const BEFORE = phrases(
   [
     'please <order>',
@@ -13,7 +13,7 @@ const BEFORE = phrases(
   ['here is your job: <order>', 'kindly do this: <order>'],
 );
 
-/** Before an order that begins with its verb. */
+/** Before an instruction that starts with its verb. */
 const BEFORE_VERB = phrases(
   [
     '(can|could|would|will) you (please|) <order>?',
@@ -34,11 +34,11 @@ const BEFORE_VERB = phrases(
     'what remains is to <order>',
   ],
 );
-/** How orders begin that do not begin with their verb. */
+/** Starts of instructions that do not begin with their verb. */
 const NO_VERB =
   /^(?:\uE000|[^a-z]|(?:first|for|from|in|inside|no|of|once|only|somewhere|step|the|to|under|what|which|with|your)\b)/;
 
-/** Behind an order that does not end with a text to keep to the letter. */
+/** After an instruction, unless it ends with a literal text. */
 const BEHIND = phrases(
   ['<order>(,|) please', '<order> (now|for me|on this page|on the screen|here)'],
   ['<order> right away', '<order> if you can'],
@@ -46,14 +46,14 @@ const BEHIND = phrases(
 
 const POLITE_SHARE = { training: 0.25, 'held-out': 0.5 } as const;
 
-/** Most wordings tried until one is found that no known benchmark has. */
+/** Maximum attempts to find a wording that no known benchmark uses. */
 const MOST_TRIES = 30;
 
 /**
- * An order as people write it: with or without courtesies, capital letter and full stop.
+ * An instruction as people write it: with or without polite phrases, capital letter and full stop.
  *
- * @param order makes the order anew each time: those that are taken are not used
- * @param exact a text in it that is kept to the letter: no words follow directly
+ * @param order rewords the instruction on each call: wordings of benchmarks are rejected
+ * @param exact a literal text in it: no words are appended directly after it
  */
 export function decorate(order: () => string, random: Random, split: Split, exact?: string): string {
   const plain = untaken(order, random);
@@ -65,13 +65,13 @@ export function decorate(order: () => string, random: Random, split: Split, exac
   return punctuate(asWritten(sentence, random), random);
 }
 
-/** A sentence that is no order, such as a question: with or without capital letter. */
+/** A sentence that is not an instruction, such as a question: with or without capital letter. */
 export function asWritten(sentence: () => string, random: Random): string {
   const plain = untaken(sentence, random);
   return unmarked(random.chance(0.85) ? capitalized(plain) : plain);
 }
 
-/** A sentence that is no goal of a known benchmark; a taken one gets other words before it where all tries are taken. */
+/** A sentence that is not a goal of a known benchmark; if all attempts fail, other words are put before it. */
 function untaken(make: () => string, random: Random): string {
   for (let i = 0; i < MOST_TRIES; i++) {
     const sentence = make();
@@ -80,7 +80,7 @@ function untaken(make: () => string, random: Random): string {
   return say(BEFORE, { order: make() }, random, 'training');
 }
 
-/** With capital letters where sentences begin, names left alone. */
+/** Capitalizes the start of sentences, but not names. */
 function capitalized(sentence: string): string {
   const pattern = /\uE000[^\uE001]*\uE001|(^|[.?] )(\p{Ll})/gu;
   return sentence.replaceAll(pattern, (found: string, before?: string, letter?: string) =>

@@ -1,7 +1,7 @@
 import type { Random } from '@ui-rl/random';
 import { phrases, say, type Split } from './phrases';
 
-/** Two orders, one after the other. */
+/** Two instructions in sequence. */
 const THEN = phrases(
   [
     '<first>, then <second>',
@@ -33,7 +33,7 @@ const THEN = phrases(
   ],
 );
 
-/** An order and the click that ends it. */
+/** An instruction and its final click. */
 const SUBMIT = phrases(
   [
     '<first>, then <second>',
@@ -57,7 +57,7 @@ const SUBMIT = phrases(
   ],
 );
 
-/** Orders as one sentence or several, in order. */
+/** Instructions in order, as one sentence or several. */
 export function inOrder(orders: readonly string[], random: Random, split: Split): string {
   return orders.reduceRight((rest, order, at) =>
     say(at === orders.length - 2 ? SUBMIT : THEN, { first: order, second: rest }, random, split),

@@ -1,22 +1,22 @@
 import type { Random } from '@ui-rl/random';
 
-/** A part of a template: plain text, a slot, or alternatives of which one is said. */
+/** A part of a template: plain text, a slot, or alternatives of which one is chosen. */
 type Part = string | { slot: string } | { alternatives: Part[][] };
 
 const PARSED = new Map<string, Part[]>();
 
 /**
- * A sentence of a template, chosen at random: `(click|press) (the|) <target>` has two verbs, an optional article and a slot.
+ * A random sentence of a template: `(click|press) (the|) <target>` has two verbs, an optional article and a slot.
  * Alternatives may be nested.
  *
- * @throws Error where a slot has no value, or where parentheses do not match
+ * @throws Error if a slot has no value, or parentheses do not match
  */
 export function expand(template: string, slots: Readonly<Record<string, string>>, random: Random): string {
   const skeleton = tidy(skeletonOf(parse(template), random));
   return skeleton.replaceAll(/<([a-z]+)>/gi, (_, slot: string) => valueOf(slots, slot, template));
 }
 
-/** One of the sentences of a template, its slots as they are written. */
+/** A random sentence of a template with unfilled slots. */
 function skeletonOf(parts: readonly Part[], random: Random): string {
   return parts
     .map((part) => {
@@ -27,7 +27,7 @@ function skeletonOf(parts: readonly Part[], random: Random): string {
     .join('');
 }
 
-/** Every sentence of a template, with its slots as they are written: `<target>`. */
+/** Every sentence of a template, with unfilled slots: `<target>`. */
 export function expansions(template: string): string[] {
   return combinations(parse(template)).map(tidy);
 }
@@ -51,7 +51,7 @@ function valueOf(slots: Readonly<Record<string, string>>, slot: string, template
   return value;
 }
 
-/** Without the double spaces that an empty alternative leaves. */
+/** Removes the double spaces left by empty alternatives. */
 function tidy(sentence: string): string {
   return sentence.replaceAll(/ {2,}/g, ' ').trim();
 }
@@ -65,7 +65,7 @@ function parse(template: string): Part[] {
   return parts;
 }
 
-/** Parts from `start` up to a `|`, a `)` or the end, and where that is. */
+/** Parses from `start` up to a `|`, a `)` or the end, and returns that position. */
 function sequence(template: string, start: number): [Part[], number] {
   const parts: Part[] = [];
   let at = start;

@@ -2,10 +2,10 @@ import { seedFor, type Random } from '@ui-rl/random';
 import type { Split } from './phrases';
 import { marked } from './provenance';
 
-/** Longest name that a goal says in full. */
+/** Maximum length of a name that a goal contains in full. */
 export const LONGEST_NAME = 40;
 
-/** Pairs of quotes, the usual ones more often. */
+/** Pairs of quotes; common ones are more frequent. */
 const QUOTES: readonly (readonly [string, string])[] = [
   ['"', '"'],
   ['"', '"'],
@@ -15,29 +15,32 @@ const QUOTES: readonly (readonly [string, string])[] = [
   ['“', '”'],
 ];
 
-/** Names without spaces and signs at the ends may stand in a sentence without quotes. */
+/** Names that may appear without quotes: no leading or trailing spaces or punctuation. */
 const PLAIN = /^[\p{L}\p{N}$€£#][\p{L}\p{N} ,&@%/.:+'-]*[\p{L}\p{N}%]$|^[\p{L}\p{N}]$/u;
-/** Words that would be read as part of the sentence where they stand without quotes. */
+/** Words that would read as part of the sentence without quotes. */
 const WORDS_OF_SENTENCES =
   /^(?:a|all|and|any|at|button|by|first|for|from|in|it|last|left|link|next|no|of|off|on|one|or|right|second|tab|text|the|then|third|this|to|with)$/i;
 
-/** Whether two names are the same to a reader: case and spaces do not matter. */
+/** Normalizes a name: names that differ only in case and spaces are the same to a reader. */
 export function canonical(name: string): string {
   return name.trim().replaceAll(/\s+/g, ' ').toLowerCase();
 }
 
-/** Whether a name can be said in a goal. */
+/** Whether a name can be used in a goal. */
 export function isSayable(name: string): boolean {
   const plain = name.trim();
   return plain !== '' && plain.length <= LONGEST_NAME && !/[\n\t"“”]/.test(plain) && !/ {2}/.test(plain);
 }
 
-/** A name as a goal says it: mostly as the screen shows it, at times in other case; with or without quotes. Marked as a name. */
+/**
+ * A name within a goal: usually as on the screen, sometimes in different case; with or without quotes. Marked as a
+ * name.
+ */
 export function mention(name: string, random: Random): string {
   return marked(quoted(recased(name.trim(), random), random));
 }
 
-/** A text that must be kept to the letter, as one to type: never in other case, mostly in quotes. */
+/** A literal text, such as one to type: never in different case, usually in quotes. */
 export function mentionExactly(text: string, random: Random): string {
   return marked(isPlain(text) && random.chance(0.35) ? text : inQuotes(text, random));
 }
@@ -66,13 +69,13 @@ function recased(name: string, random: Random): string {
 const SHORTEST_HELD_OUT = 7;
 const HELD_OUT_SHARE = 12;
 
-/** Whether training never asks for a name: about one in twelve of those of seven characters and more. */
+/** Whether a name is excluded from training: about one in twelve of those with seven or more characters. */
 export function isHeldOutName(name: string): boolean {
   const plain = canonical(name);
   return plain.length >= SHORTEST_HELD_OUT && (seedFor(plain, 0) >>> 0) % HELD_OUT_SHARE === 0;
 }
 
-/** Whether goals of a split may say the name. */
+/** Whether goals of a split may use the name. */
 export function mayName(name: string, split: Split): boolean {
   return isSayable(name) && (split === 'held-out' || !isHeldOutName(name));
 }

@@ -1,8 +1,8 @@
 import type { ElementKind } from '@ui-rl/page-generator';
 
-/** Words for an element, and all kinds of elements that a reader would call so. */
+/** Words for an element, and all kinds of elements they may describe. */
 export interface Noun {
-  /** Words of one meaning, the usual one first. */
+  /** Synonyms, the usual one first. */
   words: readonly string[];
   kinds: readonly ElementKind[];
 }
@@ -56,7 +56,7 @@ export const NOUNS: readonly Noun[] = [
   { words: ['group', 'panel'], kinds: ['group', 'scroll container'] },
 ];
 
-/** The nouns for a kind of elements. */
+/** The nouns for a kind of element. */
 export function nounsOf(kind: ElementKind): readonly Noun[] {
   return NOUNS.filter(({ kinds }) => kinds.includes(kind));
 }

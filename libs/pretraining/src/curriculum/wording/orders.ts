@@ -1,6 +1,6 @@
 import { phrases } from './phrases';
 
-/** Orders of one action. `<target>` is a reference to an element, `<text>` a text to keep to the letter. */
+/** One-action instructions. `<target>` is a reference to an element, `<text>` a literal text. */
 export const CLICK = phrases(
   [
     'click <target>',

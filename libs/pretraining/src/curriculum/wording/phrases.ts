@@ -1,16 +1,16 @@
 import type { Random } from '@ui-rl/random';
 import { expand } from './grammar';
 
-/** Which wordings and names are used: those of training, or those that only evaluations see. */
+/** Selects wordings and names: those for training, or those reserved for evaluation. */
 export type Split = 'training' | 'held-out';
 
-/** Templates of one meaning. An evaluation of unseen wordings uses `heldOut`; nothing else does. */
+/** Templates with one meaning. Only evaluations of unseen wordings use `heldOut`. */
 export interface Phrases {
   training: readonly string[];
   heldOut: readonly string[];
 }
 
-/** Every phrase book made, for the tests of their texts. */
+/** All phrase sets, for tests of their texts. */
 export const ALL_PHRASES: Phrases[] = [];
 
 export function phrases(training: readonly string[], heldOut: readonly string[]): Phrases {
@@ -19,7 +19,7 @@ export function phrases(training: readonly string[], heldOut: readonly string[])
   return made;
 }
 
-/** A wording of a meaning with its slots filled. */
+/** A wording with its slots filled. */
 export function say(
   { training, heldOut }: Phrases,
   slots: Readonly<Record<string, string>>,

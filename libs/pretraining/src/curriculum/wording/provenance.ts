@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { TAKEN } from './taken';
 
-/** Around a name in a goal while it is made, so that the sentence can be told from the names. */
+/** Marks around a name while a goal is built, which separate the sentence from its names. */
 const START = '\uE000';
 const END = '\uE001';
 
@@ -9,7 +9,7 @@ export function marked(name: string): string {
   return START + name + END;
 }
 
-/** A sentence without the marks of its names, with "an" for "a" where English wants it. */
+/** A sentence without name marks, with "a" corrected to "an". */
 export function unmarked(sentence: string): string {
   const isName = /\uE000[^\uE001]*\uE001/;
   const article = /\b(a) (?=\uE000?[aeio])/;
@@ -21,8 +21,8 @@ export function unmarked(sentence: string): string {
 }
 
 /**
- * A goal without its names, numbers, case and punctuation: `Click "OK".` becomes `click *`. Two goals of one
- * template have the same skeleton.
+ * A goal without its names, numbers, case and punctuation: `Click "OK".` becomes `click *`. Goals of one template
+ * have the same skeleton.
  */
 export function skeletonOf(sentence: string): string {
   return sentence

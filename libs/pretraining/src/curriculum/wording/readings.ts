@@ -1,6 +1,6 @@
 import { phrases } from './phrases';
 
-/** Questions for the text of one element; `<target>` says which. */
+/** Questions for the text of the element `<target>`. */
 export const READ = phrases(
   [
     'read <target>',

@@ -1,6 +1,6 @@
 import { phrases } from './phrases';
 
-/** How goals name an element of the screen. Names are said by `mention`, `<noun>` is a word for its kind. */
+/** References to an element. `mention` formats names; `<noun>` is a word for its kind. */
 export const NAME = phrases(['<name>'], []);
 
 export const NOUN_AND_NAME = phrases(
@@ -272,7 +272,7 @@ export const IN_STATE = phrases(
   ['the <noun> currently <state>', 'whichever <noun> is <state>'],
 );
 
-/** What is told apart by its extent: bars of a chart. */
+/** Elements distinguished by their extent: bars of a chart. */
 export const EXTREME = phrases(
   [
     'the <extreme> <noun>',

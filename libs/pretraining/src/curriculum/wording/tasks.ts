@@ -1,6 +1,6 @@
 import { phrases } from './phrases';
 
-/** Orders of several actions. Names and references fill the slots. */
+/** Instructions with several actions. Names and references fill the slots. */
 export const CHECK_ALL = phrases(
   [
     'check <names>',

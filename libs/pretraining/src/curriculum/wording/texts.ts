@@ -37,7 +37,7 @@ function word(random: Random): string {
 
 const number = (random: Random): string => String(random.below(random.pick([10, 100, 1000, 100_000])));
 
-/** Printable ASCII without what would end a quotation. */
+/** Printable ASCII without characters that would end a quotation. */
 function nonsense(random: Random): string {
   const characters = Array.from({ length: 2 + random.below(8) }, () =>
     String.fromCharCode(33 + random.below(94)),
@@ -59,7 +59,7 @@ const MAKERS: readonly ((random: Random) => string)[] = [
   nonsense,
 ];
 
-/** A text to type: words, names, numbers, addresses, dates or signs without meaning. */
+/** A text to type: words, names, numbers, addresses, dates or random characters. */
 export function drawText(random: Random): string {
   return random.pick(MAKERS)(random);
 }

@@ -9,7 +9,7 @@ import { isTaken, marked, skeletonOf, unmarked } from './provenance';
 import * as readings from './readings';
 import * as tasks from './tasks';
 
-/** Said in place of the general words for a click. */
+/** Used instead of the general click phrases. */
 const ORDERS_OF_ONE_KIND = [
   'PRESS_BUTTON',
   'OPEN',

@@ -27,7 +27,7 @@ function choicePart(situation: Situation, part: PagePart, want: boolean): Part {
   };
 }
 
-/** One to three checkboxes or switches, each to be in another state than it is. */
+/** Toggles one to three checkboxes or switches. */
 function turn(kind: 'checkboxes' | 'toggles', most: number): TaskMaker {
   return {
     widgets: [kind, 'buttons'],
@@ -43,7 +43,7 @@ function turn(kind: 'checkboxes' | 'toggles', most: number): TaskMaker {
   };
 }
 
-/** Several checkboxes of which the goal gives the names. */
+/** Checks several checkboxes that the goal names. */
 const checkSeveral: TaskMaker = {
   widgets: ['checkboxes', 'buttons'],
   make: (situation) => {
@@ -69,7 +69,7 @@ const checkSeveral: TaskMaker = {
   },
 };
 
-/** Some checkboxes, and none of the others. */
+/** Checks some checkboxes, and no others. */
 const checkOnly: TaskMaker = {
   widgets: ['checkboxes', 'buttons'],
   make: (situation) => {
@@ -110,7 +110,7 @@ const radio: TaskMaker = {
   },
 };
 
-/** One of a list, a grid or tabs that shows what is selected. */
+/** Selects an item of a list, a grid or tabs that display the selection. */
 const select: TaskMaker = {
   widgets: ['list', 'grid', 'tabs', 'buttons'],
   make: (situation) => {
@@ -140,7 +140,7 @@ const CLICKABLE = [
   'close button',
 ];
 
-/** One click on anything. */
+/** One click on any element. */
 const click: TaskMaker = {
   widgets: ['buttons', 'links', 'icons', 'shapes', 'menu'],
   make: (situation) => {

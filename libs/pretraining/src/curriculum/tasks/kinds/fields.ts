@@ -14,7 +14,7 @@ function textFor(part: PagePart, { random }: Situation): string {
   return part.kind === 'spin button' ? String(random.below(200)) : drawText(random);
 }
 
-/** A text for one field, of whatever it holds. */
+/** Types a suitable text into a field. */
 function fieldPart(situation: Situation, part: PagePart): Part {
   const { view, random } = situation;
   const field = view.get(part.id)!;
@@ -80,7 +80,7 @@ const clear: TaskMaker = {
   },
 };
 
-/** An option of a drop-down list. */
+/** Selects an option of a drop-down list. */
 function optionPart(situation: Situation, part: PagePart): Part | undefined {
   const { view, random } = situation;
   const list = view.get(part.id)!;
@@ -117,7 +117,7 @@ const form: TaskMaker = {
   },
 };
 
-/** A text of the screen that is to be typed into a field. */
+/** Types a text of the screen into a field. */
 const answer: TaskMaker = {
   widgets: ['field', 'table', 'list', 'heading', 'buttons'],
   make: (situation) => {
@@ -145,7 +145,7 @@ const answer: TaskMaker = {
   },
 };
 
-/** How many there are of a kind, to be typed into a field. */
+/** Types the number of elements of a kind into a field. */
 const count: TaskMaker = {
   widgets: ['field', 'checkboxes', 'buttons', 'shapes', 'list'],
   make: (situation) => {
@@ -184,7 +184,7 @@ const COUNTED: readonly ElementKind[] = [
 
 const LEAST_TYPED = 2;
 
-/** Some letters into a field, then what it suggests. */
+/** Types some letters into a field, then selects a suggestion. */
 const autocomplete: TaskMaker = {
   widgets: ['autocomplete', 'text', 'buttons'],
   make: (situation) => {
@@ -217,7 +217,7 @@ const MONTHS = 'January February March April May June July August September Octo
   ' ',
 );
 
-/** A day in the month that a calendar shows at first. */
+/** Selects a day in the initial month of a calendar. */
 const date: TaskMaker = {
   widgets: ['date picker', 'text', 'buttons'],
   make: (situation) => {

@@ -4,7 +4,7 @@ import { CHOICE_TASKS } from './choices';
 import { FIELD_TASKS } from './fields';
 import { VALUE_TASKS } from './values';
 
-/** Kinds whose results stay on the screen, so that what remains to be done can be seen. */
+/** Kinds whose results stay visible, so that the screen shows the remaining work. */
 const LASTING = [
   CHOICE_TASKS['one checkbox'],
   CHOICE_TASKS.toggles,
@@ -15,7 +15,7 @@ const LASTING = [
   VALUE_TASKS.stepper,
 ];
 
-/** Different things in order, then a button. */
+/** Different parts in order, then a button. */
 const mixed: TaskMaker = {
   widgets: ['checkboxes', 'radios', 'field', 'select', 'stepper', 'toggles', 'buttons'],
   make: (situation) => {

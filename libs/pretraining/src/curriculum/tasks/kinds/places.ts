@@ -28,7 +28,7 @@ import {
 import { clicked, dropped, expanded, opened, selected, sortedFirst } from '../subgoals';
 import type { Part, Subgoal, TaskMaker } from '../task';
 
-/** An item of a menu that has to be opened. */
+/** Opens a menu and clicks an item. */
 const menu: TaskMaker = {
   widgets: ['menu', 'menu', 'text'],
   make: (situation) => {
@@ -52,7 +52,7 @@ const menu: TaskMaker = {
   },
 };
 
-/** A button or a link in a tab or a section that is not open yet. */
+/** Clicks a button or a link in a tab or section that is closed at first. */
 const section: TaskMaker = {
   widgets: ['tabs', 'accordion', 'text'],
   make: (situation) => {
@@ -84,7 +84,7 @@ const section: TaskMaker = {
   },
 };
 
-/** A closed section or row of a tree, to be opened. */
+/** Opens a closed section or tree row. */
 const unfold: TaskMaker = {
   widgets: ['accordion', 'tree', 'text'],
   make: (situation) => {
@@ -103,7 +103,7 @@ const unfold: TaskMaker = {
   },
 };
 
-/** A row of a tree below one that is closed. */
+/** Clicks a tree row below a closed one. */
 const tree: TaskMaker = {
   widgets: ['tree', 'tree', 'text'],
   make: (situation) => {
@@ -133,10 +133,10 @@ const tree: TaskMaker = {
   },
 };
 
-/** Lowest part that scrolls, in pixels: one notch of the wheel would leave out what is in a lower one. */
+/** Minimum height of a scroll container in pixels: in a lower one, one wheel notch would skip content. */
 const LOWEST = 75;
 
-/** Something further down in what scrolls. */
+/** Clicks an element further down in a scroll container. */
 const scroll: TaskMaker = {
   widgets: ['scroll container', 'scroll container', 'text'],
   fits: ({ parts }) => parts.filter(({ kind }) => kind === 'scroll container').length === 1,
@@ -174,7 +174,7 @@ const scroll: TaskMaker = {
   },
 };
 
-/** A dialog over the page: something in it to be clicked, or to be closed, at times to get at what is behind it. */
+/** A dialog over the page: click something in it, or close it, sometimes to reach the page behind it. */
 const dialog: TaskMaker = {
   widgets: ['dialog', 'buttons', 'text'],
   fits: ({ parts }) => parts.some(({ kind, value }) => kind === 'dialog' && value === true),
@@ -215,7 +215,7 @@ const dialog: TaskMaker = {
   },
 };
 
-/** A list in which dragging makes another order. */
+/** Reorders a list by dragging. */
 const sort: TaskMaker = {
   widgets: ['sortable list', 'text'],
   make: (situation) => {
@@ -238,7 +238,7 @@ const sort: TaskMaker = {
   },
 };
 
-/** The link in a row of a table. */
+/** Clicks the link in a table row. */
 const row: TaskMaker = {
   widgets: ['table', 'table', 'text'],
   fits: ({ parts }) => parts.some(({ kind, items }) => kind === 'table' && items !== undefined),
@@ -296,7 +296,7 @@ function isOfNumbers({ kind, items = [] }: PagePart): boolean {
   return kind === 'grid' && items.length > 0 && items.every(({ name }) => /^\d+$/.test(name));
 }
 
-/** The largest or smallest of the numbers in a grid. */
+/** Clicks the largest or smallest number of a grid. */
 const extreme: TaskMaker = {
   widgets: ['grid', 'grid', 'text'],
   fits: ({ parts }) => parts.filter(isOfNumbers).length === 1,

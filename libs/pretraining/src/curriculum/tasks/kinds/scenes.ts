@@ -9,7 +9,7 @@ import { clicked, opened } from '../subgoals';
 import type { Situation, TaskMaker } from '../task';
 import { CHOICE_TASKS } from './choices';
 
-/** What people say for a control in the row of a mail, a post, a file or a product. */
+/** Phrases for a control in the row of a mail, a post, a file or a product. */
 const DEEDS: Readonly<Record<string, readonly string[]>> = {
   trash: ['delete', 'remove', 'throw away'],
   delete: ['delete', 'remove', 'throw away'],
@@ -29,7 +29,7 @@ function recordsOf({ page }: Situation): PagePart | undefined {
   return page.parts.find(({ kind }) => kind === 'records');
 }
 
-/** Something to do with one of many: by its control, or in the view that it opens. */
+/** Acts on one of many records: by a control in its row, or in its detail view. */
 const record: TaskMaker = {
   widgets: [],
   scenes: ['mail', 'feed', 'files', 'shop', 'booking'],
@@ -37,7 +37,7 @@ const record: TaskMaker = {
     const { page, view, random, split } = situation;
     const { items = [], actions = [] } = recordsOf(situation) ?? {};
     const rows = sayable(situation, items).filter(({ id, name }) => isShown(view.get(id), name, situation));
-    // The view of a mail has controls that show when it is open.
+    // The detail view of a mail has controls that appear when it is open.
     const canBeReached = (id: number) => view.get(id) !== undefined || page.scene === 'mail';
     const possible = rows.flatMap((item) =>
       actions
@@ -66,7 +66,7 @@ function isShown(element: TruthElement | undefined, name: string, { view }: Situ
   return element !== undefined && view.shows(element, name);
 }
 
-/** One of many, to be opened. */
+/** Opens one of many records. */
 const openRecord: TaskMaker = {
   widgets: [],
   scenes: ['mail'],
@@ -88,7 +88,7 @@ const openRecord: TaskMaker = {
   },
 };
 
-/** A click on anything of a whole page, named in any way. */
+/** A click on any element of a complete page, by any kind of reference. */
 const anything: TaskMaker = {
   widgets: [],
   scenes: ['mail', 'feed', 'chat', 'files', 'booking', 'shop', 'settings', 'dashboard', 'form'],

@@ -15,7 +15,7 @@ const slider: TaskMaker = {
     const { id, min = 0, max = 100, step = 1 } = random.pick(shown);
     const now = Number(view.get(id)!.value);
     const steps = Array.from({ length: Math.floor((max - min) / step) + 1 }, (_, i) => min + i * step);
-    // Nearer ones are reached with keys, which need the focus that only a drag gives.
+    // Nearer values are reached with arrow keys, which need the focus that only a drag gives.
     const far = steps.filter((value) => Math.abs(value - now) >= FEWEST_STEPS * step);
     if (far.length === 0) return undefined;
     const value = random.pick(far);
@@ -29,7 +29,7 @@ const slider: TaskMaker = {
   },
 };
 
-/** Whether the value of a slider is written right of it. */
+/** Whether the value of a slider is displayed to its right. */
 function showsValueBeside({ view }: Parameters<TaskMaker['make']>[0], id: number): boolean {
   const { box, value } = view.get(id)!;
   const right = view.truth.characters.filter(({ box: [left, top, width, height] }) => {
