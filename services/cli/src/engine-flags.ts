@@ -8,7 +8,7 @@ export const MODEL_HELP =
 export const CHECKPOINT_HELP = 'checkpoint of a run: uirl://<run>/sampler_weights/<step>, or its folder';
 
 export function deviceOption(): Option {
-  return new Option('--device <device>', 'where the model runs; auto takes a GPU where one can be used')
+  return new Option('--device <device>', 'device of the model; auto uses a GPU if one is available')
     .choices(['auto', 'cpu', 'webgpu', 'cuda'])
     .default('auto');
 }
@@ -29,7 +29,7 @@ export function addModelFlags(command: Command): Command {
 export function addEngineFlags(command: Command): Command {
   const dtype = new Option(
     '--dtype <type>',
-    'type weights are held in; auto leaves large models as they are stored',
+    'weight type in memory; auto keeps the stored type of large models',
   )
     .choices(['auto', 'fp32', 'bf16', 'fp16'])
     .default('auto');

@@ -39,7 +39,7 @@ function version(): string {
 /** The program with the requested command, or with all of them if none is given, as for `--help`. */
 export function programWith(verb?: string): Command {
   const program = new Command('ui-rl')
-    .description('Teaches vision-language models to operate user interfaces by reinforcement learning')
+    .description('Train vision-language models to operate user interfaces, with reinforcement learning')
     .version(version(), '-V, --version', 'print the version')
     .showHelpAfterError('(--help lists the options)');
   const asked = verb !== undefined && Object.hasOwn(VERBS, verb) ? [verb] : Object.keys(VERBS);

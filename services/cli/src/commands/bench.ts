@@ -32,10 +32,8 @@ const TARGETS: { key: keyof BenchReport; text: string; holds: (value: number) =>
 
 export function benchCommand(): Command {
   return new Command('bench')
-    .description(
-      'measure training, generation, environment and messages on this machine, as ratios within one run where possible',
-    )
-    .option('--json <file>', 'write the figures there')
+    .description('benchmark training, generation, environment and messages on this machine')
+    .option('--json <file>', 'write the results as JSON')
     .option('--model <model>', MODEL_HELP, 'small')
     .addOption(
       new Option(
@@ -45,7 +43,7 @@ export function benchCommand(): Command {
     )
     .addOption(quantizationOption('of the base in part deep'))
     .addOption(deviceOption().default('cpu'))
-    .option('--quick', 'fewer repeats: for a first look, the figures vary more')
+    .option('--quick', 'fewer repetitions, with more variance')
     .action(async ({ json, model, only, quick, quantization, device }: BenchFlags) => {
       if (quantization !== 'none' && only !== 'deep') {
         throw new Error(`--quantization ${quantization} is of --only deep, which was not chosen`);

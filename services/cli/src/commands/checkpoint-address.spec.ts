@@ -132,7 +132,9 @@ it('score takes a checkpoint by its folder, and one of this machine without a br
 it('says what to do where checkpoint, model or broker are not there', async () => {
   const none = 'uirl://run/sampler_weights/000009';
   await expect(scoreDifference('--checkpoint', none)).rejects.toThrow(/object store, which has 000007/);
-  await expect(scoreDifference('--checkpoint', 'uirl://run/7')).rejects.toThrow(/not the address of a checkpoint/);
+  await expect(scoreDifference('--checkpoint', 'uirl://run/7')).rejects.toThrow(
+    /not the address of a checkpoint/,
+  );
   await expect(scoreDifference()).rejects.toThrow(/which model\? Name a model or a checkpoint/);
   const both = ['--checkpoint', address, '--adapter', join(golden, 'adapter')];
   await expect(scoreDifference(...both)).rejects.toThrow(/adapter and a checkpoint are named/);

@@ -20,10 +20,10 @@ async function withDatabase(work: (database: Database) => Promise<void>): Promis
 
 export function dbCommand(): Command {
   const db = new Command('db').description(
-    'the database of the monitor (DATABASE_URL or POSTGRES_*; else PGlite)',
+    'manage the database of the monitor (DATABASE_URL or POSTGRES_*; else PGlite)',
   );
   db.command('migrate')
-    .description('bring the schema up to date (the monitor does so by itself when it starts)')
+    .description('migrate the schema (the monitor does this at start)')
     .action(() =>
       withDatabase(async ({ dataSource, location }) => {
         const done = await migrate(dataSource);
@@ -31,7 +31,7 @@ export function dbCommand(): Command {
       }),
     );
   db.command('status')
-    .description('name migrations that have not run')
+    .description('list pending migrations')
     .action(() =>
       withDatabase(async ({ dataSource, location }) => {
         const pending = await pendingMigrations(dataSource);
@@ -41,7 +41,7 @@ export function dbCommand(): Command {
       }),
     );
   db.command('rebuild')
-    .description('drop everything in the schema and create it anew; the records are lost')
+    .description('drop the schema and create it again; all records are lost')
     .requiredOption('--yes', 'confirm that the records may be lost')
     .action(() =>
       withDatabase(async ({ dataSource, location }) => {
@@ -51,8 +51,8 @@ export function dbCommand(): Command {
       }),
     );
   db.command('generate')
-    .description('write a migration from the migrated database to what the entities say; for developers')
-    .argument('<name>', 'what changes, in lower-case words joined by "-": runs-with-owners')
+    .description('generate a migration from the entities; for developers')
+    .argument('<name>', 'name, in lower-case words joined by "-", such as runs-with-owners')
     .option('--out <dir>', 'folder to write it to', 'libs/records/src/migrations')
     .action((name: string, { out }: { out: string }) =>
       withDatabase(async ({ dataSource, location }) => {

@@ -15,8 +15,8 @@ const SIGNS = { ok: 'ok', warning: 'warning', failure: 'FAILURE' } as const;
 
 export function doctorCommand(): Command {
   const command = new Command('doctor')
-    .description('say what is there on this machine, what would fail, and what mends it')
-    .option('--config <file>', 'the run file to be run (default: a run on the demo tasks)')
+    .description('check this machine, and print how to fix each problem')
+    .option('--config <file>', 'run file to check for (default: a run on the demo tasks)')
     .option('--json', 'as JSON')
     .option(
       '--model <model>',
@@ -35,7 +35,7 @@ export function doctorCommand(): Command {
   return addEngineFlags(command)
     .addHelpText(
       'after',
-      '\nLooks at Node, memory, disk, broker, database, model, device, and opens the first task in its environment.\nExits with 1 where something would fail.',
+      '\nChecks Node, memory, disk, broker, database, model and device, and opens the first task in its environment.\nExits with 1 if a check fails.',
     )
     .action(async (flags: DoctorFlags) => {
       const { config, json = false } = flags;

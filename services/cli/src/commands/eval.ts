@@ -33,29 +33,37 @@ interface EvalFlags extends EngineChoice {
 
 export function evalCommand(): Command {
   const command = new Command('eval')
-    .description('play tasks with checkpoints, models or endpoints, and say how often each succeeds')
+    .description('evaluate checkpoints, models or endpoints on tasks')
     .requiredOption(
       '--checkpoint <checkpoint>',
-      "folder, uirl://<run>/sampler_weights/<step>, organisation/name on the hub, name of UIRL_MODELS, or endpoint of OpenAI's API (https://host/v1#model); several times: side by side",
+      "folder, uirl://<run>/sampler_weights/<step>, organisation/name on the hub, name of UIRL_MODELS, or endpoint of OpenAI's API (https://host/v1#model); repeat to compare",
       (text: string, others: string[]) => [...others, text],
       [],
     )
     .option('--tasks <tasks>', 'task file or task source (default: eval_tasks of the run file)')
-    .option('--config <file>', 'run file: how it is played')
-    .option('--episodes <n>', 'episodes per task, each with its own start (default: 4)', positiveInteger)
-    .option('--seed <n>', 'seeds starts and samplers, the same for all checkpoints (default: 0)', wholeNumber)
-    .option('--json <file>', 'write the report as JSON, with every episode')
+    .option('--config <file>', 'run file with the settings of the episodes')
+    .option(
+      '--episodes <n>',
+      'episodes per task, each from another start state (default: 4)',
+      positiveInteger,
+    )
+    .option(
+      '--seed <n>',
+      'seed of start states and samplers, the same for all checkpoints (default: 0)',
+      wholeNumber,
+    )
+    .option('--json <file>', 'write the report with all episodes as JSON')
     .option(
       '--no-records',
-      'record nothing; without it the monitor shows it: that of NATS_URL, NATS_CONTEXT or ui-rl up, else one that is started for it',
+      'do not record; by default the monitor of the broker shows the evaluation, or one that is started for it',
     )
-    .option('--keep-open', 'leave the monitor that was started up until Ctrl-C');
+    .option('--keep-open', 'keep the started monitor open until Ctrl-C');
   return addEngineFlags(command)
-    .argument('[options...]', 'any option of the run file as a flag, such as --evaluation.temperature 1')
+    .argument('[options...]', 'any run file option as a flag, such as --evaluation.temperature 1')
     .allowUnknownOption()
     .addHelpText(
       'after',
-      '\nOptions for one checkpoint stand behind it: --checkpoint "small --model.prompt compact"\nKeys of endpoints: UIRL_ENDPOINT_KEYS=https://host=key',
+      '\nPut options of one checkpoint behind it: --checkpoint "small --model.prompt compact"\nAPI keys: UIRL_ENDPOINT_KEYS=https://host=key',
     )
     .action(async (options: string[], flags: EvalFlags) => {
       process.exitCode = await evalCheckpoints(flags, options);

@@ -6,9 +6,9 @@ type ExportFlags = Omit<ExportOptions, 'onProgress'>;
 
 export function exportCommand(): Command {
   return new Command('export')
-    .description('a checkpoint for other programs: a PEFT adapter, or a whole model (transformers, vLLM)')
+    .description('export a checkpoint as a PEFT adapter or a whole model, for transformers or vLLM')
     .requiredOption('--checkpoint <checkpoint>', `${CHECKPOINT_HELP}, or that of any PEFT adapter`)
-    .requiredOption('--out <dir>', 'folder to write to; must be empty or not exist')
+    .requiredOption('--out <dir>', 'output folder; must be empty or not exist')
     .option(
       '--model <model>',
       `model the adapter belongs to: ${MODEL_HELP} (default: the one it was trained on)`,

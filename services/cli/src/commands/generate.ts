@@ -11,16 +11,16 @@ interface GenerateFlags extends ModelQuestion, SampleOptions {
 
 export function generateCommand(): Command {
   const command = addModelFlags(new Command('generate'))
-    .description('the answer of a model to a conversation')
+    .description('print the answer of a model to a conversation')
     .requiredOption(
       '--input <file>',
       'JSON: {"messages":[{"role","content":[{"type":"text","text"} or {"type":"image","path"}]}]}',
     )
-    .option('--max-tokens <n>', 'tokens of the answer at most', positiveInteger, 256)
-    .option('--temperature <x>', '0 always takes the likeliest token', nonNegativeNumber, 0)
-    .option('--top-p <x>', 'sample from the likeliest tokens with this share of probability', shareOfOne, 1)
-    .option('--seed <n>', 'seeds the sampler', wholeNumber, 0)
-    .option('--json <file>', 'write the result there (default: to standard output)');
+    .option('--max-tokens <n>', 'maximum tokens of the answer', positiveInteger, 256)
+    .option('--temperature <x>', 'sampling temperature; 0 is greedy', nonNegativeNumber, 0)
+    .option('--top-p <x>', 'nucleus sampling threshold', shareOfOne, 1)
+    .option('--seed <n>', 'seed of the sampler', wholeNumber, 0)
+    .option('--json <file>', 'output file (default: standard output)');
   return addEngineFlags(command).action(async (flags: GenerateFlags) => {
     const { json, maxTokens, temperature, topP, seed, ...question } = flags;
     const sampling = { maxTokens, temperature, topP, seed };

@@ -16,18 +16,18 @@ interface RandomFlags {
 
 export function randomCommand(): Command {
   return new Command('random')
-    .description('write a model of a given shape with random weights: to measure speed and memory, to test')
+    .description('create a model of a given shape with random weights, for tests and measurements')
     .option(
       '--like <model>',
-      'what to take the shape of: Hugging Face folder, config.json, well-known model, or name on the hub',
+      'source of the shape: Hugging Face folder, config.json, well-known model, or name on the hub',
     )
-    .option('--family <name>', 'family it must be of; without --like its smallest well-known shape is taken')
-    .requiredOption('--out <dir>', 'folder to write to; must be empty or not exist')
-    .option('--seed <n>', 'seeds the weights', wholeNumber, 0)
+    .option('--family <name>', 'required family; without --like, its smallest well-known shape')
+    .requiredOption('--out <dir>', 'output folder; must be empty or not exist')
+    .option('--seed <n>', 'seed of the weights', wholeNumber, 0)
     .addOption(
       new Option('--dtype <type>', 'type of the weights').choices(Object.keys(RANDOM_DTYPES)).default('fp32'),
     )
-    .option('--max-shard-size <size>', 'largest weight file', byteSize, byteSize('2GB'))
+    .option('--max-shard-size <size>', 'maximum size of a weight file', byteSize, byteSize('2GB'))
     .addHelpText(
       'after',
       `\nWell-known shapes:\n${knownModels()

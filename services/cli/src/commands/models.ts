@@ -19,12 +19,12 @@ interface ModelsFlags extends RunSize {
 
 export function modelsCommand(): Command {
   return new Command('models')
-    .description('supported families; what a model holds and needs; models with random weights')
+    .description('list supported families, describe a model, or create random weights')
     .argument('[model]', MODEL_HELP)
     .option('--json', 'as JSON')
     .option('--rank <n>', 'rank of the adapters', positiveInteger, 32)
-    .option('--rows <n>', 'sequences that are generated at once (rollout.concurrency)', positiveInteger, 8)
-    .option('--sequence <n>', 'tokens of a sequence, prompt and answer', positiveInteger, 2048)
+    .option('--rows <n>', 'sequences generated at the same time (rollout.concurrency)', positiveInteger, 8)
+    .option('--sequence <n>', 'tokens of a sequence (prompt and answer)', positiveInteger, 2048)
     .action(async (model: string | undefined, { json, ...size }: ModelsFlags) => {
       process.exitCode = await withCleanup(async (signal) => {
         if (model === undefined) {

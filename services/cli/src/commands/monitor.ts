@@ -4,10 +4,8 @@ import { Command } from 'commander';
 
 export function monitorCommand(): Command {
   return new Command('monitor')
-    .description(
-      'open the records of runs on this machine that have ended, in the monitor, until Ctrl-C; screenshots went with their broker',
-    )
-    .argument('[run]', 'id of a run or evaluation (default: the newest one that has records)')
+    .description('show finished runs of this machine in the monitor until Ctrl-C; screenshots are not kept')
+    .argument('[run]', 'id of a run or evaluation (default: the newest one)')
     .action(async (run: string | undefined) => {
       process.exitCode = await withCleanup(async (signal, onEnd) => {
         const records = await openRecords(readCliSettings(), {

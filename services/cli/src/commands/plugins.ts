@@ -12,8 +12,8 @@ import { Command, InvalidArgumentError } from 'commander';
 
 export function pluginsCommand(): Command {
   return new Command('plugins')
-    .description('list every component a run file may choose, with its options; or begin a new one')
-    .argument('[plugins...]', 'further plugins besides those of UIRL_PLUGINS: paths (./…) or npm packages')
+    .description('list all components and their options, or create a new one')
+    .argument('[plugins...]', 'additional plugins besides those of UIRL_PLUGINS: paths (./…) or npm packages')
     .option('--plugins <list>', 'the same, separated by commas', (text) => text.split(','))
     .option('--kind <kind>', `only one kind: ${COMPONENT_KINDS.join(', ')}`, kindOf)
     .option('--json', 'as JSON')
@@ -39,12 +39,12 @@ interface NewOptions {
 
 function newCommand(): Command {
   return new Command('new')
-    .description('write a component to begin with: it works as it stands, and so does its test')
+    .description('create a working component with a test')
     .argument('<kind>', COMPONENT_KINDS.join(', '), kindOf)
-    .argument('<name>', 'how run files choose it: lower-case words joined by - or _')
-    .option('--typescript', 'in TypeScript, which is compiled before it is loaded')
-    .option('--dir <folder>', 'where it is written (<kind>-<name>); nothing there is overwritten')
-    .option('--json', 'tell what was written as JSON')
+    .argument('<name>', 'name in run files: lower-case words joined by - or _')
+    .option('--typescript', 'in TypeScript, compiled before ui-rl loads it')
+    .option('--dir <folder>', 'output folder (default: <kind>-<name>); files are never overwritten')
+    .option('--json', 'print the written files as JSON')
     .action(async (kind: ComponentKind, name: string, _options: unknown, command: Command) => {
       // Options of `plugins` are also valid after `new`.
       const { typescript = false, dir, json } = command.optsWithGlobals<NewOptions>();

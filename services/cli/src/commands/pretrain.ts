@@ -6,10 +6,8 @@ import { positiveNumber, wholeNumber } from '../flags';
 
 export function pretrainCommand(): Command {
   return new Command('pretrain')
-    .description(
-      'make the small default model: screens of the demo phone, vocabulary, weights, supervised training',
-    )
-    .requiredOption('--out <dir>', 'folder to write the model to (a Hugging Face folder)')
+    .description('make the shipped model: collect screens of the demo phone, create weights, train them')
+    .requiredOption('--out <dir>', 'output folder (Hugging Face format)')
     .option(
       '--seed <n>',
       'seeds weights, goals, starts and order; which page is first still varies the screens',
@@ -18,11 +16,11 @@ export function pretrainCommand(): Command {
     )
     .option('--steps <n>', 'optimizer steps', wholeNumber, 2000)
     .option('--screens <n>', 'distinct screens to collect', wholeNumber, 6000)
-    .option('--screens-per-step <n>', 'screens of one optimizer step', wholeNumber, 16)
-    .option('--goals-per-screen <n>', 'samples made of each of them', wholeNumber, 6)
+    .option('--screens-per-step <n>', 'screens per optimizer step', wholeNumber, 16)
+    .option('--goals-per-screen <n>', 'samples per screen', wholeNumber, 6)
     .option('--learning-rate <x>', 'peak learning rate', positiveNumber, 4e-4)
-    .option('--pages <n>', 'browser pages that collect at once', wholeNumber, 6)
-    .option('--evaluate-every <n>', 'steps between two evaluations by playing', wholeNumber, 400)
+    .option('--pages <n>', 'browser pages that collect at the same time', wholeNumber, 6)
+    .option('--evaluate-every <n>', 'steps between evaluations in the environment', wholeNumber, 400)
     .option(
       '--chromium <path>',
       "browser to use (default: Playwright's own, else the system's)",

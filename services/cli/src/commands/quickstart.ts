@@ -29,16 +29,16 @@ const MINUTES = 14;
 
 export function quickstartCommand(): Command {
   return new Command('quickstart')
-    .description('train the small default model on the demo phone, and show success before and after')
+    .description('train the shipped model on the demo phone and show success before and after')
     .option(
       '--minutes <n>',
-      `the longest time of baseline, training and final evaluation (${MINUTES}, unless the run file limits minutes)`,
+      `overall time limit in minutes (default: that of the run file, else ${MINUTES})`,
       Number,
     )
-    .option('--keep-open', 'leave the monitor up until Ctrl-C')
+    .option('--keep-open', 'keep the monitor open until Ctrl-C')
     .option('--json <file>', 'write the report as JSON')
     .option('--config <file>', 'run file', join(projectRoot, 'deploy/config/quickstart.yaml'))
-    .argument('[options...]', 'any option of the run file as a flag, such as --seed 1')
+    .argument('[options...]', 'any run file option as a flag, such as --seed 1')
     .allowUnknownOption()
     .action(async (flags: string[], options: QuickstartFlags) => {
       process.exitCode = await quickstart(options, flags);

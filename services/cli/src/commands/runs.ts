@@ -59,25 +59,25 @@ async function withBus<T>(
 
 export function runsCommand(): Command {
   const runs = new Command('runs').description(
-    'the runs of a broker (NATS_URL): what they occupy, ending and deleting them',
+    'list, inspect, stop and delete the runs of a broker (NATS_URL)',
   );
   runs
     .command('list')
-    .description('all runs, one a line')
+    .description('list all runs, one per line')
     .option('--json', 'as JSON')
     .action((flags: Flags) => withBus(listRuns, flags, listText));
   runs
     .command('show')
-    .description('a run, and what it occupies at the broker')
+    .description('show a run and its size at the broker')
     .argument('<run>', 'id of the run')
     .option('--json', 'as JSON')
     .action((runId: string, flags: Flags) => withBus((bus) => showRun(bus, runId), flags, showText));
   runs
     .command('stop')
-    .description('end a run: its services finish what they are doing, and leave it')
+    .description('stop a run after the work in progress')
     .argument('<run>', 'id of the run')
-    .option('--reason <text>', 'why; shown with the run')
-    .option('--dry-run', 'only say what would be done')
+    .option('--reason <text>', 'reason, shown with the run')
+    .option('--dry-run', 'print what would be done')
     .option('--json', 'as JSON')
     .action((runId: string, { reason, ...flags }: Flags & { reason?: string }) => {
       const stop = async (bus: BusService) => ({
@@ -89,17 +89,15 @@ export function runsCommand(): Command {
     });
   runs
     .command('episodes')
-    .description(
-      'write the training episodes of a run, as its monitor has recorded them, with their screenshots: for training.warm_start.episodes',
-    )
+    .description('export recorded training episodes with their screenshots, for training.warm_start.episodes')
     .argument('<run>', 'id of the run')
-    .requiredOption('--out <file>', 'file to write (JSON Lines); one that is there is replaced')
+    .requiredOption('--out <file>', 'output file (JSON Lines); an existing file is replaced')
     .addOption(
       new Option('--success <which>', 'only successes, only failures, or episodes without a verdict').choices(
         [...['yes', 'no', 'unknown']],
       ),
     )
-    .option('--task <text>', 'only tasks with this in their id or description')
+    .option('--task <text>', 'only tasks whose id or description contains this text')
     .option('--monitor <url>', 'address of the monitor (default: the one of the broker)')
     .option('--json', 'as JSON')
     .action((runId: string, { monitor, ...flags }: EpisodesFlags) => {
@@ -116,9 +114,9 @@ export function runsCommand(): Command {
   runs
     .command('profile')
     .description(
-      'where the time of the training went: waiting, training, policy, environment; several runs stand beside one another',
+      'show where training time was spent: waiting, training, policy, environment; several runs side by side',
     )
-    .argument('<folders...>', 'folders of runs with the metrics.jsonl of the tracker jsonl; needs no broker')
+    .argument('<folders...>', 'run folders with the metrics.jsonl of the tracker jsonl; needs no broker')
     .option('--json', 'as JSON')
     .action(async (folders: string[], { json }: Flags) => {
       const named = async (folder: string) => ({
@@ -131,11 +129,11 @@ export function runsCommand(): Command {
   runs
     .command('delete')
     .description(
-      'free what ended runs occupy at the broker: keys, messages, screenshots, consumers, uploaded checkpoints',
+      'delete ended runs from the broker: keys, messages, screenshots, consumers, uploaded checkpoints',
     )
     .argument('[runs...]', 'ids of runs')
-    .option('--older-than <days>', 'all that ended so many days ago', wholeNumber)
-    .option('--dry-run', 'only say what would be deleted')
+    .option('--older-than <days>', 'runs that ended more than this many days ago', wholeNumber)
+    .option('--dry-run', 'print what would be deleted')
     .option('--json', 'as JSON')
     .addHelpText(
       'after',

@@ -10,12 +10,12 @@ interface ScoreFlags extends ModelQuestion {
 
 export function scoreCommand(): Command {
   const command = addModelFlags(new Command('score'))
-    .description('log-probabilities of a conversation, token by token, as they are trained')
+    .description('print the log-probability of each token of a conversation, as training computes it')
     .requiredOption(
       '--input <file>',
       'JSON: {"messages":[{"role","content":[{"type":"text","text"} or {"type":"image","path"}]}]}',
     )
-    .option('--json <file>', 'write the result there (default: to standard output)');
+    .option('--json <file>', 'output file (default: standard output)');
   return addEngineFlags(command).action(async ({ json, ...question }: ScoreFlags) => {
     const write = async (scores: Scores): Promise<void> => writeResult(json, scores, summary(scores));
     process.exitCode = await askModel(question, (model, conversation) => model.score(conversation), write);

@@ -26,34 +26,30 @@ interface ServeFlags extends EngineChoice {
 
 export function serveCommand(): Command {
   return new Command('serve')
-    .description('offers a model of this machine to programs that speak a protocol of others')
+    .description('serve a model of this machine over the API of another project')
     .addCommand(tinkerCommand());
 }
 
 function tinkerCommand(): Command {
   const command = new Command('tinker')
-    .description("Tinker's API: clients train adapters over the model, and sample from them")
-    .requiredOption('--model <model>', `${MODEL_HELP}; clients name it in the same way`)
+    .description("serve Tinker's API: clients train adapters and sample from them")
+    .requiredOption('--model <model>', `${MODEL_HELP}; clients use the same name`)
     .option('--dir <dir>', 'folder for checkpoints (default: <runs>/tinker)')
-    .option(
-      '--host <host>',
-      'address to listen on; beyond loopback TINKER_SERVER_KEYS is needed',
-      '127.0.0.1',
-    )
-    .option('--port <port>', 'port to listen on; 0 takes a free one', wholeNumber, 8123)
+    .option('--host <host>', 'listening address; other than loopback needs TINKER_SERVER_KEYS', '127.0.0.1')
+    .option('--port <port>', 'listening port; 0 picks a free one', wholeNumber, 8123)
     .option(
       '--max-sequence <n>',
-      'longest sequence, prompt and answer together, in tokens: one more than model.max_sequence of runs that train through it',
+      'longest sequence (prompt and answer) in tokens: one more than model.max_sequence of the runs',
       positiveInteger,
       MAX_SEQUENCE,
     )
-    .option('--rows <n>', 'sequences that are sampled at the same time', positiveInteger, 16)
+    .option('--rows <n>', 'sequences sampled at the same time', positiveInteger, 16)
     .option('--threads <n>', 'threads of the device (default: one per core)', positiveInteger)
-    .option('--deterministic', 'results do not depend on what is computed beside them')
-    .option('--max-models <n>', 'models that are trained at a time', positiveInteger, 4)
-    .option('--max-samplers <n>', 'weights that are held to sample from', positiveInteger, 16)
-    .option('--max-requests <n>', 'requests that are worked at, at a time', positiveInteger, 1024)
-    .option('--max-body-mb <n>', 'longest request, images included, in MiB', positiveInteger, 64)
+    .option('--deterministic', 'results independent of other requests')
+    .option('--max-models <n>', 'models in training at the same time', positiveInteger, 4)
+    .option('--max-samplers <n>', 'sets of weights kept for sampling', positiveInteger, 16)
+    .option('--max-requests <n>', 'requests processed at the same time', positiveInteger, 1024)
+    .option('--max-body-mb <n>', 'largest request with its images, in MiB', positiveInteger, 64)
     .option(
       '--session-timeout <s>',
       'seconds without a heartbeat after which a session ends',

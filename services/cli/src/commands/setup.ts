@@ -16,11 +16,9 @@ interface Miniwob {
 
 export function setupCommand(): Command {
   return new Command('setup')
-    .description(
-      'fetch the programs that npm does not bring, nats-server and Chromium, where they are missing',
-    )
-    .option('--miniwob', 'fetch the pages of MiniWoB++ 1.1.0 as well, for the task source miniwob')
-    .option('--json', 'where they are, as JSON')
+    .description('install missing programs: nats-server and Chromium')
+    .option('--miniwob', 'also fetch the pages of MiniWoB++ 1.1.0, for the task source miniwob')
+    .option('--json', 'print the paths as JSON')
     .addHelpText(
       'after',
       '\nSays what it fetches and how, asks nothing, and does nothing where all are there. quickstart fetches the programs before it begins.\n' +

@@ -5,12 +5,12 @@ import { readCliSettings, taskMachine } from '@ui-rl/settings';
 import { Command } from 'commander';
 
 export function tasksCommand(): Command {
-  const tasks = new Command('tasks').description('list the tasks of a source, publish a task by hand');
+  const tasks = new Command('tasks').description('list the tasks of a source, or publish a task');
   tasks
     .command('list')
-    .description('the tasks of a source, one a line')
+    .description('list the tasks of a source, one per line')
     .option('--source <type>', 'source_type of the run file', 'demo_training')
-    .option('--json', 'whole tasks as JSON')
+    .option('--json', 'print complete tasks as JSON')
     .action(async (options: { source: string; json?: boolean }) => {
       const registry = await loadComponents({ packages: readCliSettings().plugins });
       const found = await loadTasks(registry, [{ source_type: options.source }], taskMachine(registry));
@@ -21,9 +21,9 @@ export function tasksCommand(): Command {
     });
   tasks
     .command('publish')
-    .description('put a task into the queue of a run; it is rolled out and seen in the monitor')
-    .argument('<description>', 'what is to be done, or a whole task as JSON')
-    .option('--run <id>', 'run that takes it (default: the one that is going on)')
+    .description('add a task to a run; the monitor shows its episodes')
+    .argument('<description>', 'the goal, or a complete task as JSON')
+    .option('--run <id>', 'run id (default: the active run)')
     .action(async (description: string, options: { run?: string }) => {
       const settings = readCliSettings();
       const registry = await loadComponents({ packages: settings.plugins });

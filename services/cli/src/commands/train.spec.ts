@@ -50,7 +50,7 @@ it('says on Ctrl-C that the run goes on, and how to end it', async () => {
     const after = command.output.slice(command.output.indexOf('the run continues'));
     expect(after).toMatch(
       new RegExp(
-        `^the run continues without this command\nmonitor none answers .*\nto end it: .*npx ui-rl runs stop ${runId}\n`,
+        `^the run continues without this command\nmonitor none answers .*\nto stop it: .*npx ui-rl runs stop ${runId}\n`,
       ),
     );
     expect(await bus.runs.state(runId)).toMatchObject({ phase: 'baseline' });

@@ -26,21 +26,18 @@ interface TrainFlags {
 
 export function trainCommand(): Command {
   return new Command('train')
-    .description('announce a run to the services of a broker (NATS_URL) and follow it; see also: ui-rl up')
+    .description('start a run on the services of a broker (NATS_URL) and follow it; see also: ui-rl up')
     .option('--config <file>', 'run file (YAML)')
-    .option('--detach', 'announce the run and return')
-    .option(
-      '--dry-run',
-      'only read the run file and look at what it names; needs no broker and starts nothing',
-    )
-    .argument('[options...]', 'any option of the run file as a flag')
+    .option('--detach', 'start the run and return')
+    .option('--dry-run', 'validate the run file and the files it names; starts nothing and needs no broker')
+    .argument('[options...]', 'any run file option as a flag')
     .allowUnknownOption()
     .helpOption(false)
     .addHelpText(
       'after',
       '\nEvery option of the run file is a flag, too: see run-file.md, or ui-rl train --help',
     )
-    .option('-h, --help', 'display help, with every option of the run file and of what it may choose')
+    .option('-h, --help', 'display help, with all options of the run file and its components')
     .action(async (flags: string[], { config, detach, dryRun, help }: TrainFlags, command: Command) => {
       if (help === true) {
         const registry = await loadRunFileComponents({ file: config, flags }, readCliSettings().plugins);
@@ -74,7 +71,7 @@ export function trainCommand(): Command {
 function goesOnText(runId: string, page: string): string {
   const { hasBroker, nats } = readCliSettings();
   const where = hasBroker ? `${brokerVariable(nats)} ` : '';
-  return `the run continues without this command\nmonitor ${page}\nto end it: ${where}npx ui-rl runs stop ${runId}`;
+  return `the run continues without this command\nmonitor ${page}\nto stop it: ${where}npx ui-rl runs stop ${runId}`;
 }
 
 /** Describes a checked run, one line per property. */

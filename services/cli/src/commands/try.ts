@@ -42,27 +42,25 @@ const SHOW_IT =
 
 export function tryCommand(): Command {
   const command = new Command('try')
-    .description(
-      'open a page of yours and watch what an agent does on it, or show it by hand and get a task to train on',
-    )
+    .description('watch an agent on your own page, or record a demonstration and get a task to train on')
     .argument('<page>', 'http or https address, folder with index.html, or .html file')
-    .argument('[options...]', 'any option of the run file as a flag, such as --sandbox off')
+    .argument('[options...]', 'any run file option as a flag, such as --sandbox off')
     .allowUnknownOption()
-    .option('--task <sentence>', 'what is to be done there (required)')
-    .option('--root <folder>', 'folder that the page has, where it uses what lies above its own')
-    .option('--by-hand', 'play it yourself on the live page: what that changes becomes a task with checks')
+    .option('--task <sentence>', 'the goal, in one sentence (required)')
+    .option('--root <folder>', 'folder that the page may read (default: its own folder)')
+    .option('--by-hand', 'record a demonstration on the live page; its changes become a task with checks')
     .option(
       '--checkpoint <checkpoint>',
-      "who plays: folder, uirl://<run>/sampler_weights/<step>, or endpoint of OpenAI's API (https://host/v1#model)",
+      "the agent: folder, uirl://<run>/sampler_weights/<step>, or endpoint of OpenAI's API (https://host/v1#model)",
     )
     .option(
       '--model <model>',
-      'the same for a model as it is: organisation/name on the hub, or a name of UIRL_MODELS (default: small)',
+      'the agent is an untrained model: organisation/name on the hub, or a name in UIRL_MODELS (default: small)',
     )
-    .option('--config <file>', 'run file: how it is played')
+    .option('--config <file>', 'run file with the settings of the episodes')
     .option(
       '--viewport <size>',
-      'size of the page in CSS pixels (default: 320x448 for the shipped model, else 1280x800)',
+      'viewport in CSS pixels (default: 320x448 for the shipped model, else 1280x800)',
       viewportSize,
     )
     .option(
@@ -70,33 +68,31 @@ export function tryCommand(): Command {
       'pixels of the screenshot per CSS pixel (default: 0.5 for the shipped model, else 1)',
       positiveNumber,
     )
-    .addOption(
-      new Option('--input <kind>', 'what points at things (default: mouse)').choices(['mouse', 'touch']),
-    )
+    .addOption(new Option('--input <kind>', 'pointer type (default: mouse)').choices(['mouse', 'touch']))
     .option(
       '--allow-origin <origin>',
-      'a further origin that the page may reach; several times',
+      'additional origin that the page may reach; repeatable',
       (each: string, others: string[]) => [...others, each],
       [],
     )
-    .option('--turns <n>', 'turns of the episode (default: rollout.max_turns)', positiveInteger)
-    .option('--seed <n>', 'seeds start and sampler (default: 0)', wholeNumber)
-    .option('--storage-state <file>', "file of Playwright's storageState: the page begins logged in")
+    .option('--turns <n>', 'maximum turns (default: rollout.max_turns)', positiveInteger)
+    .option('--seed <n>', 'seed of the start state and the sampler (default: 0)', wholeNumber)
+    .option('--storage-state <file>', 'storageState file of Playwright, to start logged in')
     .option(
       '--save-storage-state <file>',
-      'by hand: write such a file at the end; everyone who has the file is logged in',
+      'with --by-hand: write the storage state at the end; keep the file secret, it contains the login',
     )
     .option(
       '--out <folder>',
-      'write screenshots with the actions marked; by hand also the task (default then: a folder named by the task)',
+      'write marked screenshots here, and with --by-hand the task (default: a folder named after the task)',
     )
     .option(
       '--checks <kinds>',
-      `by hand: which checks are taken, all or some of ${PROPOSAL_KINDS.join(',')} (default: you are asked)`,
+      `with --by-hand: checks to pick, all or some of ${PROPOSAL_KINDS.join(',')} (default: asks you)`,
     )
-    .option('--no-live', 'no live page')
-    .option('--keep-open', 'leave the live page up until Ctrl-C')
-    .option('--json', 'print the result as JSON, and everything else to standard error');
+    .option('--no-live', 'do not serve a live page')
+    .option('--keep-open', 'keep the live page open until Ctrl-C')
+    .option('--json', 'print the result as JSON, all other output to standard error');
   return addEngineFlags(command).action(async (page: string, options: string[], flags: TryFlags) => {
     process.exitCode = await tryOut(page, options, flags);
   });

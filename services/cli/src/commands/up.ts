@@ -28,26 +28,26 @@ interface UpFlags {
 export function upCommand(): Command {
   return new Command('up')
     .description(
-      'start the services on this machine, with a private broker unless NATS_URL or NATS_CONTEXT names one, until Ctrl-C',
+      'start the services on this machine until Ctrl-C, with a private broker unless NATS_URL or NATS_CONTEXT names one',
     )
     .option(
       '--config <file>',
-      'run file: the modules that it names under "plugins" are allowed, and so many actors are started as it says (num_actors), and a sampler where it wants one',
+      'run file: allow its plugins, start its num_actors, and start a sampler if it needs one',
     )
-    .option('--actors <n>', 'actors to start (num_actors of the run file, else 1)', positiveInteger)
+    .option('--actors <n>', 'actors to start (default: num_actors of the run file, else 1)', positiveInteger)
     .option('--envs <n>', 'env services to start', positiveInteger, 1)
     .option(
       '--samplers <n>',
-      'samplers to start, for runs with sampler external (1 where the run file says so, else none)',
+      'samplers to start, for runs with sampler external (default: 1 if the run file needs one, else 0)',
       positiveInteger,
     )
     .option(
       '--plugins <list>',
-      'modules whose components runs may choose, besides those of UIRL_PLUGINS: paths (./…) or npm packages, separated by commas',
+      'allowed plugins besides those of UIRL_PLUGINS: paths (./…) or npm packages, separated by commas',
       (text) => text.split(','),
       [],
     )
-    .argument('[keys...]', 'keys for the services alone, such as --gbox_api_key KEY or --tinker_api_key KEY')
+    .argument('[keys...]', 'keys for the services, such as --gbox_api_key KEY or --tinker_api_key KEY')
     .allowUnknownOption()
     .action(async (given: string[], flags: UpFlags) => {
       const { keys, flags: unknown } = takeKeys(given);
