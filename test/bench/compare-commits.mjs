@@ -1,6 +1,6 @@
 /**
- * Two commits of ui-rl side by side on one machine: each is built in a worktree of its own, then the parts of `ui-rl bench` run with both.
- * Prints how many times as fast the second is, with the 95 % interval over the rounds.
+ * Compares two commits of ui-rl on one machine: builds each in its own worktree, then runs the parts of `ui-rl bench`
+ * with both. Prints how many times as fast the second is, with the 95 % interval over the rounds.
  * `node test/bench/compare-commits.mjs --help`
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -26,8 +26,8 @@ const HELP = `node test/bench/compare-commits.mjs --before COMMIT [options]
 `;
 
 /**
- * Parts whose things both commits measure by turns: where `alternate` of the bench finds them (call, thing), and whether more is better.
- * The figure of a round is the median over its turns.
+ * Parts that both commits measure in alternation: the bench's calls of `alternate` (call, function), and whether more
+ * is better. The result of a round is the median over its turns.
  */
 const IN_TURN = {
   train: {
@@ -42,8 +42,8 @@ const IN_TURN = {
 };
 
 /**
- * Parts that run as a whole with one commit and then the other: figures of their reports, more is better. A step over the bus is
- * relative to the same step without it, measured in turn.
+ * Parts that run completely with one commit and then the other: values of their reports, more is better. A step over
+ * the bus is relative to the same step without it, measured in alternation.
  */
 const AS_A_WHOLE = {
   message: ({ details }) => ({
@@ -53,7 +53,7 @@ const AS_A_WHOLE = {
 
 const PARTS = [...Object.keys(IN_TURN), ...Object.keys(AS_A_WHOLE)];
 
-/** Fewer have no 95 % interval. */
+/** With fewer rounds, there is no 95 % interval. */
 const LEAST_ROUNDS = 6;
 
 function readOptions() {
@@ -93,7 +93,7 @@ function run(command, args, cwd) {
     throw new Error(`${command} ${args.join(' ')} in ${cwd} ended with ${status}:\n${stderr}`);
 }
 
-/** A built tree of a commit; node_modules and cache are those of this one. */
+/** A built worktree of a commit; node_modules and cache are those of this checkout. */
 async function treeOf(commit, dir) {
   if (commit === '.') return root;
   run('git', ['worktree', 'add', '--detach', '--quiet', dir, commit], root);
@@ -104,7 +104,7 @@ async function treeOf(commit, dir) {
   return dir;
 }
 
-/** Runs a part of the bench of a tree. */
+/** Runs a part of a worktree's bench. */
 async function bench(tree, part, report, environment = {}) {
   const args = ['services/cli/bin/ui-rl.mjs', 'bench', '--only', part, '--quick', '--json', report];
   const env = { ...process.env, ...environment };
@@ -115,7 +115,7 @@ async function bench(tree, part, report, environment = {}) {
   if (status !== 0) throw new Error(`the bench of ${tree} ended with ${status}:\n${complaint}`);
 }
 
-/** Both at the same time, by turns. @returns name → how many times as fast the second is */
+/** Runs both concurrently, in alternation. @returns name → how many times as fast the second is */
 async function ratiosInTurn(trees, part, dir, rounds) {
   const path = join(dir, 'turns');
   const turns = await Turns.listen(path);
@@ -128,7 +128,7 @@ async function ratiosInTurn(trees, part, dir, rounds) {
         UI_RL_TURNS_ROUNDS: String(rounds),
       }),
     );
-    // One that fails leaves the other waiting: closing tells it.
+    // If one side fails, closing releases the other one, which waits for its turn.
     await Promise.all(sides.map((side) => side.catch((error) => (turns.close(), Promise.reject(error)))));
   } finally {
     turns.close();
@@ -139,7 +139,7 @@ async function ratiosInTurn(trees, part, dir, rounds) {
   });
 }
 
-/** One after the other. @returns name → how many times as fast the second is */
+/** Runs one after the other. @returns name → how many times as fast the second is */
 async function ratiosOfWholes(trees, part, dir, order) {
   const found = [];
   for (const side of order) {
@@ -160,9 +160,9 @@ function median(values) {
 }
 
 /**
- * How many times as fast, and its 95 % interval: the Hodges–Lehmann estimate of the logarithms with the interval of Wilcoxon's
- * signed-rank test (Hollander, Wolfe, Chicken: Nonparametric Statistical Methods, 3.2 and 3.3), which a few disturbed rounds
- * do not move.
+ * The speed ratio and its 95 % interval: the Hodges–Lehmann estimate of the logarithms with the interval of
+ * Wilcoxon's signed-rank test (Hollander, Wolfe, Chicken: Nonparametric Statistical Methods, 3.2 and 3.3), which is
+ * robust against a few disturbed rounds.
  */
 function summary(ratios) {
   const logs = ratios.map(Math.log);
@@ -176,7 +176,7 @@ function summary(ratios) {
   return { ratio, low, high };
 }
 
-/** The largest sum of signed ranks that fair signs stay at or below with at most this probability. */
+/** The largest sum of signed ranks that occurs, or is undercut, with at most this probability under random signs. */
 function criticalRankSum(count, probability) {
   let ways = [1];
   for (let rank = 1; rank <= count; rank += 1) {
@@ -203,7 +203,7 @@ async function compare({ before, after, rounds, turns, parts, json }) {
     const ratios = {};
     for (let round = 0; round < rounds; round += 1) {
       for (const part of parts) {
-        // Every other round the second one begins.
+        // The order alternates between rounds.
         const found = Object.hasOwn(IN_TURN, part)
           ? await ratiosInTurn(trees, part, dir, turns)
           : await ratiosOfWholes(trees, part, dir, round % 2 === 0 ? [0, 1] : [1, 0]);

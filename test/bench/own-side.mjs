@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * A side of side-by-side.mjs in the place of pytorch_side.py, with the same commands: ui-rl itself. `--python test/bench/own-side.mjs`
- * compares ui-rl with ui-rl, which tells how far two equal sides differ, and lets the comparison be tested without Python.
+ * Replaces pytorch_side.py in side-by-side.mjs, with the same commands: ui-rl itself. `--python
+ * test/bench/own-side.mjs` compares ui-rl with ui-rl, which shows how far two equal sides differ, and lets the
+ * comparison be tested without Python.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * ui-rl beside PyTorch with transformers and PEFT: the same weights, adapter, token ids and pixels, on the same processor, in
- * turn. See README.md beside it; `node test/bench/side-by-side.mjs --help`.
+ * Compares ui-rl with PyTorch, transformers and PEFT: the same weights, adapter, token ids and pixels, on the same
+ * CPU, in alternation. See the README.md beside it; `node test/bench/side-by-side.mjs --help`.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
@@ -27,9 +27,9 @@ import {
 } from './sides.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-/** Largest difference of a log-probability, and of loss and norm in proportion, up to which two sides count as the same. */
+/** Maximum difference of a log-probability, and relative difference of loss and norm, between equivalent sides. */
 const TOLERANCE = 1e-3;
-/** Rows per pass that PyTorch is tried with; the fastest is compared with. */
+/** Rows per pass tried with PyTorch; the fastest setting is used. */
 const PASS_ROWS = [4, 8, 16, 32, 64];
 
 const HELP = `node test/bench/side-by-side.mjs [options]
@@ -46,7 +46,7 @@ const HELP = `node test/bench/side-by-side.mjs [options]
   --quick           few rounds, samples, rows and tokens: to see whether it works
 `;
 
-/** The arguments; --quick stands behind what is said in so many words. */
+/** The arguments; explicit ones override --quick. */
 function readOptions() {
   const text = { type: 'string' };
   const { values } = parseArgs({
@@ -96,9 +96,9 @@ function largestDifference(first, second) {
 }
 
 /**
- * Whether both sides compute the same: log-probabilities of the samples, loss and norm of the gradient of a first step, and
- * what ui-rl says of the tokens that generate() sampled.
- * @throws Error where they do not: no figures then
+ * Checks that both sides compute the same: log-probabilities of the samples, loss and gradient norm of a first step,
+ * and ui-rl's log-probabilities of the tokens that generate() sampled.
+ * @throws Error if they differ, without any timings
  */
 async function checkSame(ours, theirs, turns, rows) {
   const count = turns.length;
@@ -135,7 +135,7 @@ async function checkSame(ours, theirs, turns, rows) {
   );
 }
 
-/** Milliseconds of each thing in every round, in turn; every other round backwards. */
+/** Milliseconds of each function in every round, in alternation; every other round in reverse order. */
 async function inTurn(rounds, things) {
   const times = things.map(() => []);
   for (let round = 0; round < rounds; round += 1) {
@@ -145,7 +145,9 @@ async function inTurn(rounds, things) {
   return times;
 }
 
-/** How PyTorch trains fastest: rows per pass, and padding masked or only left behind (nothing attends to it). */
+/**
+ * PyTorch's fastest training settings: rows per pass, and padding masked or only appended (nothing attends to it).
+ */
 async function fastestPasses(theirs, count) {
   const sizes = PASS_ROWS.filter((rows) => rows < count).concat(count);
   const ways = sizes.flatMap((rows) => [true, false].map((masked) => ({ count, rows, masked })));
@@ -226,7 +228,7 @@ async function compareGeneration(ours, theirs, turns, rows, { rounds, newTokens 
   return figures;
 }
 
-/** What remains of each time when its share is taken off. */
+/** Each time minus its share of another measurement. */
 function without(shares, times) {
   return times.map((time, index) => time - shares[index]);
 }

@@ -1,4 +1,4 @@
-/** The two sides of side-by-side.mjs, and what both are given: model, adapter and batch. */
+/** The two sides of side-by-side.mjs, and their common input: model, adapter and batch. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
@@ -62,7 +62,7 @@ export class PyTorch {
   }
 }
 
-/** A model folder that differs from another in some fields of some JSON files, and shares the rest. */
+/** A model folder that overrides some fields of some JSON files, and links the rest. */
 export async function linkModel(from, dir, changes) {
   await mkdir(dir);
   for (const name of await readdir(from)) {
@@ -75,7 +75,9 @@ export async function linkModel(from, dir, changes) {
   return dir;
 }
 
-/** The model with an end of turn that is never sampled, the image placeholder: answers have one length. */
+/**
+ * The model with an end-of-turn token that is never sampled, the image placeholder: all answers have the same length.
+ */
 export function withoutEnd({ dir, family, tokenizer }, to) {
   const never = tokenizer.tokenOf(family.shape.imageTokenId);
   return linkModel(dir, to, {
@@ -84,7 +86,7 @@ export function withoutEnd({ dir, family, tokenizer }, to) {
   });
 }
 
-/** An adapter whose B is not zero, so that it takes part in what is computed. */
+/** An adapter with nonzero B, so that it affects the results. */
 export async function writeAdapter(folder, dir) {
   const plan = models.planLora(folder.family, LORA);
   const tensors = models.initializeLora(plan, 0);
@@ -99,7 +101,7 @@ export async function writeAdapter(folder, dir) {
   await models.saveAdapter(dir, plan, tensors, folder.dir);
 }
 
-/** The batch for pytorch_side.py: token ids, masks and grids as JSON, patches beside it. */
+/** The batch for pytorch_side.py: token ids, masks and grids as JSON, patches in a separate file. */
 export async function writeBatch(turns, dir) {
   await mkdir(dir);
   const patches = new Map();
@@ -118,7 +120,7 @@ export async function writeBatch(turns, dir) {
 }
 
 let copies = 0;
-/** The same turns with images that no cache knows: each measurement encodes them, as PyTorch does. */
+/** The same turns with uncached images: each measurement encodes them, as PyTorch does. */
 export function withUnknownImages(turns) {
   copies += 1;
   return turns.map((turn) => ({
@@ -131,7 +133,7 @@ export function withUnknownImages(turns) {
   }));
 }
 
-/** Processed images that an engine finds by their hashes, in the place of an image processor. */
+/** Preprocessed images that an engine looks up by hash, instead of an image processor. */
 export class PreparedImages {
   images = new Map();
 
@@ -144,7 +146,7 @@ export class PreparedImages {
   }
 }
 
-/** ui-rl's side. */
+/** The side of ui-rl. */
 export class UiRl {
   constructor(engine, images, imageTokenId, newTokens) {
     this.engine = engine;

@@ -5,7 +5,7 @@ const COMMON_NAME = Buffer.from('0603550403', 'hex');
 const ALTERNATIVE_NAME = Buffer.from('0603551d11', 'hex');
 const DAY_MS = 86_400_000;
 
-/** One value of DER (ITU-T X.690): its tag, its length, and what it holds. */
+/** One DER value (ITU-T X.690): tag, length and contents. */
 function der(tag: number, ...contents: Buffer[]): Buffer {
   const content = Buffer.concat(contents);
   const { length } = content;
@@ -22,7 +22,9 @@ function time(ms: number): Buffer {
   return der(0x18, Buffer.from(digits));
 }
 
-/** A certificate (RFC 5280) that a server of this name signs for itself, good from yesterday to tomorrow, and its key; both as PEM. */
+/**
+ * A self-signed certificate (RFC 5280) for a server name, valid from yesterday to tomorrow, and its key; both as PEM.
+ */
 export function selfSigned(name: string): { certificate: string; key: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const algorithm = sequence(ECDSA_SHA256);

@@ -6,14 +6,14 @@ export interface Instruction {
   text: string;
 }
 
-/** One `FROM … AS name` with what follows. */
+/** One `FROM … AS name` with its instructions. */
 export interface Stage {
   name: string;
   base: string;
   instructions: Instruction[];
 }
 
-/** The stages of a Containerfile by name; its comments and the lines that go on in the next are read as builders do. */
+/** The stages of a Containerfile by name; handles comments and continued lines like image builders. */
 export function readStages(file: string): Map<string, Stage> {
   const lines = readFileSync(file, 'utf8')
     .split('\n')
@@ -36,13 +36,13 @@ export function readStages(file: string): Map<string, Stage> {
   return stages;
 }
 
-/** What an image is made by: of the stages that it builds on, too. */
+/** The instructions of an image, including those of its base stages. */
 export function instructionsOf(stages: Map<string, Stage>, name: string): Instruction[] {
   const stage = stages.get(name);
   return stage === undefined ? [] : [...instructionsOf(stages, stage.base), ...stage.instructions];
 }
 
-/** The last of its kind counts. */
+/** The last instruction of a kind applies. */
 export function lastOf(instructions: readonly Instruction[], name: string): string | undefined {
   return instructions.findLast((instruction) => instruction.name === name)?.text;
 }

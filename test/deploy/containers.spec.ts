@@ -39,7 +39,7 @@ interface Compose {
   volumes: Record<string, object>;
 }
 
-/** As an engine reads it where no variable is set. */
+/** As read by a container engine without variables. */
 function readCompose(name: string): Compose {
   const text = readFileSync(join(FOLDER, name), 'utf8').replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
   return parse(text, { merge: true }) as Compose;
@@ -64,7 +64,7 @@ describe('the containers of deploy/docker', () => {
 
   afterAll(() => rmSync(join(secrets, '..'), { recursive: true }));
 
-  /** Files in the container, by path: where each of its secrets lies here. */
+  /** Files in the container, by path: the local source of each of its secrets. */
   function mountedOf({ secrets: named = [] }: ComposeService): Map<string, string> {
     return new Map(
       named.map((secret) => {
@@ -75,7 +75,7 @@ describe('the containers of deploy/docker', () => {
     );
   }
 
-  /** What a service's process finds in its environment, with paths of this machine. */
+  /** The environment of a service's process, with local paths. */
   function environmentIn(service: ComposeService): Record<string, string> {
     const image = environmentOf(instructionsOf(stages, service.build!.target));
     const mounted = mountedOf(service);
@@ -226,7 +226,7 @@ describe('the containers of deploy/docker', () => {
     makeSecrets();
     expect(contents()).toEqual(before);
     expect(new Set(before).size).toBe(before.length);
-    // Whoever runs in a container reads its own; on the machine nobody else gets to the folder.
+    // Any user in a container reads its own secrets; on the machine, no other user can access the folder.
     expect(statSync(secrets).mode & 0o777).toBe(0o700);
     for (const file of files.filter((name) => name !== 'nats'))
       expect([file, statSync(join(secrets, file)).mode & 0o777]).toEqual([file, 0o444]);

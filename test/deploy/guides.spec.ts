@@ -25,12 +25,12 @@ const manifests: Manifest[] = readdirSync(KUBERNETES, { recursive: true, encodin
   .map((document) => document.toJS() as Manifest | null)
   .filter((manifest) => manifest !== null);
 
-/** What a loop of a guide goes over: `for user in a b; do`. */
+/** The list of a guide's loop: `for user in a b; do`. */
 function listOf(text: string, variable: string): string[] {
   return new RegExp(`^for ${variable} in (.*?); do`, 'm').exec(text)![1].split(' ');
 }
 
-/** Lines of the guide's commands, in their order. */
+/** Lines of the guide's commands, in order. */
 function commandsOf(text: string): string[] {
   return [...text.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block]) => block.trimEnd().split('\n'));
 }
@@ -145,7 +145,7 @@ describe('node pools', () => {
       ['learner', asked(isBase)],
       ['gpu', asked((each) => !isBase(each))],
     ] as const) {
-      // e2-standard-N and g2-standard-N have N cores and 4 N GiB, of which the system keeps a part.
+      // e2-standard-N and g2-standard-N have N cores and 4 N GiB, of which the system reserves a part.
       const cores = Number(/-standard-(\d+)/.exec(poolOf(pool))![1]);
       expect(Number(cpu)).toBeLessThan(cores);
       expect(Number.parseInt(memory, 10)).toBeLessThan(cores * 4 * 0.85);
@@ -157,7 +157,7 @@ it("a single machine's broker stores where its configuration says, and may write
   const configuration = readFileSync(join(ROOT, 'deploy/nats/nats.conf'), 'utf8');
   const [, store] = /store_dir: "(\S+)"/.exec(configuration)!;
   const startup = readFileSync(join(ROOT, 'deploy/gcp/vm/startup.sh'), 'utf8');
-  // nats-server does not start where the command line names a store, too.
+  // nats-server does not start if the command line specifies a store in addition to the configuration.
   expect(/nats-server -c .*/.exec(startup)![0]).not.toMatch(/ --?(sd|store_dir)\b/);
   expect(/^ *state=nats$/m.exec(startup)).not.toBeNull();
   expect(store).toBe('/var/lib/nats');
@@ -174,7 +174,7 @@ describe('the startup script of a single machine', () => {
 
   it.each(['', 'main', 'v1.0', 'abc', '; rm -rf /'])('refuses the commit %p', (commit) => {
     const attribute = `attribute() { case "$1" in ui-rl-commit) printf %s '${commit}' ;; *) echo x ;; esac; }`;
-    // What stands before the installation.
+    // The part before the installation.
     const [checks] = script.replace(/attribute\(\) \{[^]*?\n\}/, attribute).split('\nif [ ! -e');
     const { status, stderr } = spawnSync('bash', ['-c', checks], { encoding: 'utf8' });
     expect({ status, stderr }).toEqual({

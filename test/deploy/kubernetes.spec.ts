@@ -66,7 +66,7 @@ const kustomizations: Kustomization[] = yamlFiles(join(ROOT, 'deploy'))
   .filter((file) => basename(file) === 'kustomization.yaml')
   .map((file) => ({ ...(parse(readFileSync(file, 'utf8')) as Kustomization), folder: dirname(file) }));
 
-/** What a folder's kustomization names of its own folder. */
+/** Files that a folder's kustomization references in its own folder. */
 function named({ folder, ...listed }: Kustomization): string[] {
   return [
     ...(listed.resources ?? []),
@@ -102,7 +102,7 @@ function podOf({ kind, spec }: Kubernetes): PodSpec | undefined {
   return (kind === 'SandboxTemplate' ? spec?.podTemplate?.spec : spec?.template?.spec) as PodSpec | undefined;
 }
 
-/** Pods as they are before what all services have in common is added; patches of parts are none. */
+/** Pods before common parts are added; excludes partial patches. */
 const pods = objects.flatMap((object) => {
   const pod = podOf(object);
   const isWhole = pod?.containers?.every(({ image }) => image !== undefined) ?? false;
@@ -158,7 +158,7 @@ it('every image that a workload names is one that a kustomization says the place
   }
   const targets = [...readStages(join(ROOT, 'deploy/docker/Containerfile')).keys()];
   for (const { name, newName } of placed) {
-    // An overlay puts another image in the place of one that has its place.
+    // An overlay replaces placeholder images.
     const variant = name.startsWith('registry.example/') ? '-gpu' : '';
     expect(basename(newName)).toBe(`${basename(name)}${variant}`);
     if (newName.includes('/ui-rl-')) expect(targets).toContain(basename(newName).replace('ui-rl-', ''));
@@ -218,7 +218,7 @@ describe('ports', () => {
     expect(portsOf('leaves')).toEqual([leaves]);
     expect(policyPorts('to-brokers', 'egress')).toEqual([clients]);
     expect(policyPorts('brokers', 'ingress')).toEqual([clients, routes, ...portsOf('monitoring')]);
-    // Leaf nodes come in where overlays/leaf opens the port, and by the load balancer alone.
+    // overlays/leaf opens the port for leaf nodes, which connect only through the load balancer.
     expect(policyPorts('leaves', 'ingress')).toEqual([leaves]);
     const reached = byKind('Service').filter(({ spec }) =>
       spec.ports.some(({ port }: { port: number }) => port === leaves),
@@ -270,10 +270,10 @@ it('actors and env services are scaled by the consumer that actors share', () =>
     expect(metadata.consumer).toBe(consumers.actors('RUN_ID'));
     expect(accounts).toContain(`  ${metadata.account} {`);
     expect(metadata.natsServerMonitoringEndpoint).toBe('nats.ui-rl.svc.cluster.local:8222');
-    // All brokers answer to the name; KEDA puts the name of one before it where it looks for who leads the consumer.
+    // The name resolves to all brokers; KEDA prefixes it with a broker's name to query the leader of the consumer.
     const brokers = byKind('Service').find(({ metadata: { name } }) => name === 'nats')!;
     expect(brokers.spec.clusterIP).toBe('None');
-    // With none, there would be no consumer, and KEDA would count every message that ever was.
+    // With none, there would be no consumer, and KEDA would count every message ever stored.
     expect(spec.minReplicaCount).toBeGreaterThan(0);
   }
 });

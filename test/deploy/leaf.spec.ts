@@ -54,7 +54,7 @@ describe('a leaf node and the brokers of overlays/leaf', () => {
     writeFileSync(file('users', name), text);
   }
 
-  /** The broker elsewhere; it trusts the certificates of this file. */
+  /** The leaf-node broker; it trusts the certificates of this file. */
   async function startLeaf(trusted: string, remotes = './remotes.conf'): Promise<Launched> {
     const config = file('users', 'leaf', `here-${leaves.length}.conf`);
     const text = readFileSync(file('users', 'leaf', 'leaf.conf'), 'utf8');

@@ -38,7 +38,7 @@ const PAGES_SHA256 = sha256(
     .join(''),
 );
 
-/** An archive as `zip` makes it: every second file as it is, the others deflated. */
+/** An archive as created by `zip`: every second file stored, the others deflated. */
 function zip(files: Record<string, string>): Buffer {
   const parts: Buffer[] = [];
   const entries: Buffer[] = [];
@@ -48,7 +48,7 @@ function zip(files: Record<string, string>): Buffer {
     const header = Buffer.alloc(30);
     header.writeUInt32LE(0x04034b50);
     header.writeUInt16LE(name.length, 26);
-    header.writeUInt16LE(4, 28); // The extra field of a file's header may be another one than in the directory.
+    header.writeUInt16LE(4, 28); // The extra field of a file's header may differ from that in the directory.
     const entry = Buffer.alloc(46);
     entry.writeUInt32LE(0x02014b50);
     entry.writeUInt16LE(index % 2 === 0 ? 8 : 0, 10);
@@ -99,7 +99,7 @@ describe('the set-up fetches the pages of MiniWoB++', () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  /** An index that answers as PyPI does, or as its older form does, for those who know the password. */
+  /** A package index that answers like PyPI, or in the older form, optionally with a password. */
   function index(place: string, file: Buffer, isJson = true, password?: string): Promise<string> {
     return serve(({ url, headers }, response) => {
       const known =

@@ -18,7 +18,7 @@ import { essentials, findChromium, findNatsServer } from '@ui-rl/testkit';
 
 const ROOT = resolve(__dirname, '../..');
 const MEBIBYTE = 2 ** 20;
-/** Modules that compiled code names, wherever they lie: `require("…")`, `import("…")`. */
+/** Modules referenced by compiled code: `require("…")`, `import("…")`. */
 const NAMED = /\b(?:require|import)\((["'])([^"'./][^"']*)\1\)/g;
 
 interface Manifest {
@@ -33,7 +33,9 @@ interface Packed {
 
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest;
 
-/** What npm installs beside a package that depends on what ours does: by the lock file, without what only developers need. */
+/**
+ * Packages that npm installs for a dependent of our package: from the lock file, without development dependencies.
+ */
 function productionPackages(): string[] {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean }>;
@@ -51,7 +53,7 @@ function filesBelow(folder: string): string[] {
 }
 
 describe('the package of npm pack', () => {
-  /** A folder of somebody who has installed it, outside of the clone. */
+  /** Folder of a user who has installed the package, outside of the clone. */
   let app: string;
   let installed: string;
   let packed: Packed;
@@ -61,7 +63,7 @@ describe('the package of npm pack', () => {
       stdout: string;
       stderr: string;
     }>;
-  /** Packages are linked, and looked up where the links are: those of developers lie beside none. */
+  /** Packages are symlinks, and resolved from the links' location, where development dependencies are missing. */
   const environment = () => ({
     ...essentials(),
     HOME: app,
@@ -77,7 +79,7 @@ describe('the package of npm pack', () => {
     installed = join(app, 'node_modules/ui-rl');
     const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', app], {
       cwd: ROOT,
-      // Without what npm tells the programs that it starts, such as this test.
+      // Without the variables that npm sets for its child processes, such as this test.
       env: essentials(),
     });
     [packed] = JSON.parse(stdout) as Packed[];
@@ -141,7 +143,7 @@ describe('the package of npm pack', () => {
       filesBelow(join(installed, 'dist', name)),
     );
     const named = compiled
-      // What is written to begin with is code of others.
+      // Templates contain code for other projects.
       .filter((file) => file.endsWith('.js') && !file.includes('/libs/api/src/plugins/'))
       .flatMap((file) => [...readFileSync(file, 'utf8').matchAll(NAMED)].map(([, , name]) => name))
       .filter((name) => !name.startsWith('node:') && !builtinModules.includes(name))

@@ -13,7 +13,9 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const diary = () => readFileSync(join(folder, 'diary'), 'utf8').trim().split('\n');
 
-/** A process that takes the lock of set-ups, writes when it has it, and after a while, or never, when it gives it back. */
+/**
+ * A process that acquires the setup lock, prints a line, and releases it after some time or never, with another line.
+ */
 function holder(name: string, ms: number) {
   const script = `
     import { appendFileSync } from 'node:fs';

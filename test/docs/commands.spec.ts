@@ -6,7 +6,7 @@ import type { Typed } from './terminal';
 interface Command {
   page: string;
   line: string;
-  /** Lines above it on its page that change the environment: a page is typed into one terminal. */
+  /** Earlier lines of its page that change the environment: a page is typed into one terminal. */
   before: readonly string[];
 }
 
@@ -30,13 +30,13 @@ function runOf({ line }: Command): Run | undefined {
   return rule === undefined || 'notRun' in rule ? undefined : rule;
 }
 
-/** Something that commands wait for. */
+/** A condition that commands wait for. */
 class Gate {
   open!: () => void;
   readonly opened = new Promise<void>((resolve) => (this.open = resolve));
 }
 
-/** Lets so many at a time pass. */
+/** A semaphore. */
 class Slots {
   private readonly waiting: (() => void)[] = [];
 
@@ -56,8 +56,8 @@ class Slots {
 }
 
 /**
- * Types the commands of every page, in order; pages at the same time, as many commands as there are cores. What stands on several pages
- * is typed once, if the lines above leave the same environment.
+ * Types the commands of every page in order; pages run concurrently, with as many commands at a time as there are
+ * cores. A command that occurs on several pages is typed once if the environment is the same.
  */
 class Reader {
   readonly typed = new Map<Command, Typed>();
@@ -87,7 +87,7 @@ class Reader {
     const rule = runOf(command)!;
     if (rule.needs !== undefined) await this.gates[rule.needs].opened;
     const type = () => this.sandbox.type(command.line, command.before, rule);
-    // A run does not wait for those who want to see it going on.
+    // A run must not wait for commands that need an open run.
     const typed = await (rule.needs === 'an open run' ? type() : this.slots.hold(type));
     if (rule.goesOnAfter !== undefined) {
       this.gates['an open run'].open();
@@ -124,7 +124,7 @@ describe('typed as it stands', () => {
       const { staysAfter, prints = /^/ } = runOf(command)!;
       const { status, output } = reader.typed.get(command)!;
       const expected = staysAfter === undefined ? 0 : undefined;
-      // Together, so that a failure shows what was printed.
+      // In one comparison, so that a failure shows the output.
       expect(`${status}\n${output}`).toMatch(new RegExp(`^${expected}\n`));
       for (const [, file] of line.matchAll(/ \.\/([\w-]+\.js)\b/g)) expect(output).toContain(`/${file}`);
       for (const pattern of [prints, staysAfter ?? prints]) expect(output).toMatch(pattern);

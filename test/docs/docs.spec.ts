@@ -31,14 +31,14 @@ beforeAll(() => {
   const [page] = examples('html');
   writeFileSync(join(folder, 'counter', 'index.html'), page.text);
   for (const file of examples('jsonl')) writeFileSync(join(folder, 'tasks.jsonl'), file.text);
-  // `ui-rl runs episodes` writes it; whether it is there is all that reading a run file asks.
+  // `ui-rl runs episodes` writes it; reading a run file only checks that it exists.
   writeFileSync(join(folder, 'episodes.jsonl'), '');
   for (const file of examples('js')) writeFileSync(join(folder, fileName(file)), file.text);
 });
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Files that are plugins; the others are scripts. */
+/** Plugin files; the others are scripts. */
 const plugins = () => examples('js').filter(({ text }) => text.includes('module.exports'));
 
 /** Every example with a title that names its page. */
@@ -54,7 +54,7 @@ describe('commands', () => {
   });
 });
 
-/** What is wrong with a command, as far as that can be said without running it. */
+/** The problem of a command, as far as it can be determined without running it. */
 async function problemOf([first, second, ...rest]: string[]): Promise<string | null> {
   if (first === 'npx' && second === 'ui-rl') return problemOfVerb(program, rest);
   if (first === 'node' && second.startsWith('dist/services/')) {
@@ -94,7 +94,7 @@ async function problemOfVerb(command: Command, words: string[]): Promise<string 
   return problemOfRunOptions(flags);
 }
 
-/** Flags that are none of the command's own, with their values. */
+/** Unknown flags of a command, with their values. */
 function unknownFlags(command: Command, words: readonly string[]): string[] {
   const unknown: string[] = [];
   for (let index = 0; index < words.length; index += 1) {
@@ -112,7 +112,7 @@ function optionOf(command: Command, flag: string): Option | undefined {
   return command.options.find(({ long, short }) => long === name || short === name);
 }
 
-/** Options of the run file that nobody knows. What else is wrong with a run that flags alone describe does not matter here. */
+/** Unknown options of the run file. Other problems of a run that is described only by flags are ignored. */
 async function problemOfRunOptions(flags: string[]): Promise<string | null> {
   try {
     await loadRunFile({ flags });

@@ -5,7 +5,7 @@ export const root = resolve(__dirname, '../..');
 
 /** A fenced block of a page. */
 export interface Example {
-  /** `docs/guides/reward.md`. */
+  /** For example `docs/guides/reward.md`. */
   page: string;
   language: string;
   text: string;
@@ -16,10 +16,13 @@ const pagesIn = (...folders: string[]): string[] =>
     readdirSync(join(root, 'docs', folder)).map((file) => `docs/${folder}/${file}`),
   );
 
-/** Pages whose examples are whole files. */
+/** Pages whose examples are complete files. */
 const GUIDES = ['README.md', 'CONTRIBUTING.md', ...pagesIn('guides', 'operations')];
 
-/** Fenced blocks of the README, the guides and the pages on operations; commands also of the concepts, whose files are parts. */
+/**
+ * Fenced blocks of the README, the guides and the pages on operations; for commands also of the concepts, whose other
+ * examples are incomplete.
+ */
 export function examples(language: string): Example[] {
   const pages = language === 'sh' ? [...GUIDES, ...pagesIn('concepts')] : GUIDES;
   return pages.flatMap((page) => {
@@ -31,7 +34,7 @@ export function examples(language: string): Example[] {
   });
 }
 
-/** The name of a plugin file, which its first line says: `// speed-reward.js`. */
+/** The name of a plugin file in its first line: `// speed-reward.js`. */
 export function fileName({ page, text }: Example): string {
   const name = /^\/\/ ([\w-]+\.js)/.exec(text)?.[1];
   if (name === undefined)
@@ -48,7 +51,7 @@ export function lines({ text }: Example): string[] {
     .filter((line) => line !== '');
 }
 
-/** Words of each command in a block; variables in front are left out. */
+/** Words of each command in a block, without leading variables. */
 export function commands(example: Example): string[][] {
   return lines(example)
     .map(words)

@@ -1,20 +1,20 @@
-/** What is done with a command of the docs: it is run as it stands, or it is said here why not. */
+/** The treatment of a command in the docs: it runs as written, or `notRun` says why not. */
 export type Rule = { matches: RegExp } & (Run | { notRun: string });
 
 export interface Run {
-  /** Flags that make it small, or let it run beside others. */
+  /** Flags that make it small, or let it run concurrently with others. */
   append?: string;
-  /** It has a runs folder of its own: beside another command that stays there it would be refused. */
+  /** It needs a separate runs folder, since another command that keeps running would block it. */
   apart?: boolean;
-  /** It stays after printing this, until somebody presses Ctrl-C. */
+  /** It keeps running after printing this, until Ctrl-C. */
   staysAfter?: RegExp;
-  /** It goes on by itself after printing this, and then has to end well. */
+  /** It continues after printing this, and must then succeed. */
   goesOnAfter?: RegExp;
-  /** What it has to print. */
+  /** Required output. */
   prints?: RegExp;
-  /** What has to be there; default: nothing but what the lines before it on its page left. */
+  /** Required state; by default only the results of earlier lines on its page. */
   needs?: 'an open run' | 'a trained run';
-  /** What stands in the docs in place of something that this command prints. */
+  /** Placeholders in the docs for values that this command prints. */
   tells?: Readonly<Record<string, RegExp>>;
 }
 
@@ -25,7 +25,7 @@ const SMALL_RUN = [
   '--evaluation.episodes_per_task 1',
 ].join(' ');
 
-/** The first that matches counts; a command that none matches is a failure. */
+/** The first matching rule applies; a command without one is a failure. */
 export const RULES: readonly Rule[] = [
   { matches: /^npm run setup/, notRun: 'prepares the machine; npm test begins with it' },
   {
@@ -177,7 +177,7 @@ export const RULES: readonly Rule[] = [
   { matches: /^npx ui-rl models$/, prints: /qwen3-vl/ },
   { matches: /^npx ui-rl models \S+\/\S+ /, prints: /parameters/ },
   { matches: /^npx ui-rl score /, needs: 'a trained run' },
-  // A driver in software takes its time for each token.
+  // A software driver is slow.
   { matches: /^npx ui-rl generate .* --device webgpu$/, append: '--max-tokens 1', prints: /\S/ },
   { matches: /^npx ui-rl generate /, prints: /\S/ },
   { matches: /^npx ui-rl export /, needs: 'a trained run', prints: /written to/ },

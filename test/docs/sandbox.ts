@@ -24,19 +24,19 @@ import { examples, fileName, root } from './examples';
 import type { Run } from './rules';
 import { Typed } from './terminal';
 
-/** What a clone holds that commands of the docs write to, or do not need. */
+/** Parts of a clone that commands of the docs write to, or do not need. */
 const LEFT_OUT = new Set(['.git', 'runs', 'coverage', 'node_modules', 'package.json']);
 const SMALL_MODEL = join(root, 'deploy/local/model');
-/** Models of the docs: under these names the hub has the small one. */
+/** Models of the docs: the fake hub serves the small model under these names. */
 const HUB_MODELS = ['HuggingFaceTB/SmolVLM-256M-Instruct', 'Qwen/Qwen3-VL-2B-Instruct'];
 
 /**
- * Where a reader types the commands: a folder that looks like the clone, with the files that the guides have them write, a database
- * and a model hub.
+ * The place where a reader types the commands: a folder that looks like the clone, with the files that the guides
+ * create, a database and a model hub.
  */
 export class Sandbox {
   private readonly typed: Typed[] = [];
-  /** What stands in the docs for something that is another one everywhere → what it is here. */
+  /** Placeholders in the docs → values here. */
   private readonly places: Map<string, string>;
 
   private constructor(
@@ -52,7 +52,7 @@ export class Sandbox {
   }
 
   static async start(): Promise<Sandbox> {
-    // Programs of the clone say where they are without symbolic links.
+    // Programs of the clone report their paths without symbolic links.
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'uirl-typed-')));
     const [hub, postgres] = await Promise.all([FakeHub.start(), startPostgres(), writeFiles(folder)]);
     const names = readdirSync(SMALL_MODEL).filter((name) => name !== 'README.md');
@@ -62,8 +62,8 @@ export class Sandbox {
   }
 
   /**
-   * Types a line, after others that change the environment. Resolves when it has ended, or where it stays or goes on, when it says
-   * that it is ready.
+   * Types a line after others that change the environment. Resolves when it has ended, or, for a command that keeps
+   * running, when it reports that it is ready.
    */
   async type(line: string, before: readonly string[], rule: Run): Promise<Typed> {
     const command = rule.append === undefined ? line : `${line} ${rule.append}`;
@@ -78,7 +78,7 @@ export class Sandbox {
     return typed;
   }
 
-  /** Presses Ctrl-C wherever something stays, and takes everything away. */
+  /** Sends Ctrl-C to all running commands, and cleans up. */
   async stop(): Promise<void> {
     await Promise.all(this.typed.map((typed) => typed.interrupt()));
     await Promise.all([this.hub.stop(), this.postgres.stop()]);
@@ -133,13 +133,13 @@ async function writeFiles(folder: string): Promise<void> {
   writeFileSync(join(folder, 'conversation.json'), JSON.stringify({ messages }));
 }
 
-/** What npx does with a command of an installed package; npm's own takes more than a second of the processor to get there. */
+/** A substitute for npx with installed packages; npm's own takes more than a second of CPU time. */
 function writeNpx(folder: string): void {
   mkdirSync(folder);
   writeFileSync(join(folder, 'npx'), '#!/bin/sh\nexec "node_modules/.bin/$@"\n', { mode: 0o755 });
 }
 
-/** Packages, and the command as one of them. */
+/** Links packages, including the command itself. */
 function linkModules(folder: string): void {
   const { bin: _bin, ...manifest } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     bin: object;

@@ -18,7 +18,7 @@ import { examples, fileName, root } from './examples';
 
 let folder: string;
 
-/** A project of a user's, with the package installed. */
+/** A user's project with the package installed. */
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'uirl-scripts-'));
   mkdirSync(join(folder, 'node_modules'));
@@ -46,7 +46,7 @@ const WORLD_SERVER = 'world-server.js';
 const CLICKER = 'clicker.js';
 const AGENT = 'agent.js';
 
-/** What each script prints that ends by itself. */
+/** The output of each script that ends by itself. */
 const SCRIPTS: Record<string, { args?: string[]; prints: RegExp }> = {
   'train.js': { prints: /^step 1 [\d.]+\n\{ success_rate: [^]*n: 2[^]*\} uirl:\/\/run-\S+\/000001\n$/ },
   'predict.js': {
@@ -158,7 +158,7 @@ it(`${AGENT} plays the episodes of its guide's run`, async () => {
     );
     const [code] = await once(run, 'exit');
     expect(code).toBe(0);
-    // Two that are trained, one that is evaluated.
+    // Two training goals, one evaluation goal.
     expect(told.match(/^(reached|missed): /gm)?.length).toBeGreaterThanOrEqual(3);
   } finally {
     agent.kill();

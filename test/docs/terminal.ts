@@ -1,23 +1,23 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { eventually } from '@ui-rl/testkit';
 
-/** Longest time for one command. */
+/** Time limit of one command. */
 const TIMEOUT_MS = 120_000;
 const INTERRUPT_MS = 30_000;
 
-/** A command in a shell of its own. */
+/** A command in its own shell. */
 export class Typed {
   output = '';
-  /** Undefined while it runs; null where a signal ended it. */
+  /** Undefined while it runs; null if a signal ended it. */
   status: number | null | undefined;
   seconds = 0;
-  /** It did not end when it was interrupted. */
+  /** It did not end after an interrupt. */
   killed = false;
   private readonly child: ChildProcess;
 
   constructor(script: string, cwd: string, env: Record<string, string>) {
     const began = Date.now();
-    // A group of its own, so that Ctrl-C reaches all that it starts.
+    // Its own process group, so that Ctrl-C reaches all of its processes.
     this.child = spawn('sh', ['-c', script], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     for (const stream of [this.child.stdout, this.child.stderr]) {
       stream?.on('data', (data: Buffer) => (this.output += data.toString('utf8')));
@@ -28,13 +28,13 @@ export class Typed {
     });
   }
 
-  /** Resolves when it has ended, or printed what was waited for. */
+  /** Resolves when it has ended, or printed the expected text. */
   async settles(pattern?: RegExp): Promise<void> {
     const settled = () => this.status !== undefined || pattern?.test(this.output) === true;
     await eventually('a command to end, or to say that it is ready', settled, TIMEOUT_MS);
   }
 
-  /** Ctrl-C; SIGKILL where that does not end it. */
+  /** Sends Ctrl-C; SIGKILL if that does not end it. */
   async interrupt(): Promise<void> {
     if (this.status !== undefined) return;
     this.signal('SIGINT');

@@ -39,7 +39,7 @@ async function post<T>(url: string, body: object): Promise<T> {
   return (await response.json()) as T;
 }
 
-/** An agent that knows OpenAI's API alone: one conversation, to which it adds. */
+/** An agent that uses only OpenAI's API: one growing conversation. */
 async function converse(baseURL: string, turns: number): Promise<void> {
   const client = new OpenAI({ baseURL, apiKey: 'none', maxRetries: 0 });
   const messages: OpenAI.ChatCompletionMessageParam[] = [
@@ -129,7 +129,7 @@ it('episodes of agents that speak OpenAI’s API alone are trained in a running 
   }
 });
 
-/** Turns whose prompt is not, token by token, what an earlier one of the episode read and said, and more. */
+/** Counts turns whose prompt does not continue an earlier turn of the episode token by token. */
 function sequencesOf(trajectories: readonly Trajectory[]): number {
   return trajectories
     .map(({ turns }) => {

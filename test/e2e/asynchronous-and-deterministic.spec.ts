@@ -9,7 +9,7 @@ const RUN = 'async';
 const BOUND = 1;
 const STEPS = 5;
 
-/** What a trace of a trained episode tells, service by service. */
+/** Expected spans in the trace of a trained episode, by service. */
 const MILESTONES = [
   ...['actor: handle rollout.train', 'actor: request policy.act', 'learner: answer policy.act'],
   ...['actor: publish trajectory.train', 'learner: handle trajectory.train', 'learner: trained'],
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 describe('a run whose sampling is ahead of its training', () => {
   let log: RunLog;
-  /** Episodes of training as the monitor has recorded them, by id. */
+  /** Training episodes recorded by the monitor, by id. */
   let recorded: Map<string, Trajectory>;
 
   beforeAll(async () => {
@@ -63,13 +63,13 @@ describe('a run whose sampling is ahead of its training', () => {
     return trace.map(({ service, name }) => `${service}: ${name}`);
   }
 
-  /** Spans that go on from one that is not there. */
+  /** Spans whose parent is missing. */
   function orphansOf(trace: readonly CollectedSpan[]): CollectedSpan[] {
     const ids = new Set(['', ...trace.map(({ id }) => id)]);
     return trace.filter(({ parent }) => !ids.has(parent));
   }
 
-  /** Who sampled each token of an episode. */
+  /** The policy of each token of an episode. */
   function samplersOf({ turns }: Trajectory): PolicySpan[] {
     return turns.flatMap(({ tokenIds, policyVersion, adapterDigest, policySpans }) => {
       const whole = { version: policyVersion, digest: adapterDigest, tokens: tokenIds.length };
@@ -88,7 +88,7 @@ describe('a run whose sampling is ahead of its training', () => {
       const trained = ages.filter((age) => age <= BOUND);
       expect(Math.min(...ages)).toBeGreaterThanOrEqual(0);
       older += trained.filter((age) => age > 0).length;
-      // Every token within the bound is told of by its age, all others are masked.
+      // Tokens within the bound are reported by age, all others are masked.
       const shares = Object.entries(metrics).filter(([name]) => name.startsWith('async/staleness/'));
       const expected = [...new Set(trained)].map((age) => [
         `async/staleness/${age}`,
@@ -98,7 +98,7 @@ describe('a run whose sampling is ahead of its training', () => {
       if (metrics['async/groups_too_old'] === 0) {
         expect(metrics['async/tokens_masked']).toBe(ages.length - trained.length);
       }
-      // A batch whose groups each end alike has no learning signal, and trains no token.
+      // A batch whose groups have uniform results has no learning signal, and trains no token.
       const tokens = metrics['optim/tokens'] ?? 0;
       expect(tokens).toBeLessThanOrEqual(trained.length);
       tokensInAll += tokens;
@@ -118,7 +118,7 @@ describe('a run whose sampling is ahead of its training', () => {
     const trained = log.steps.flatMap(({ rolloutIds }) => rolloutIds);
     const traces = () =>
       [...collector.traces.values()].filter((trace) => saidIn(trace).includes('learner: trained'));
-    // Each service sends its spans when it likes.
+    // Each service exports its spans at its own pace.
     const isWhole = (trace: CollectedSpan[]) =>
       MILESTONES.every((each) => saidIn(trace).includes(each)) && orphansOf(trace).length === 0;
     await eventually(
@@ -139,13 +139,13 @@ describe('a run whose sampling is ahead of its training', () => {
 
 describe('two deterministic runs with the same seed', () => {
   const logs: RunLog[] = [];
-  /** Messages as nobody should send them, to every service of the second run. */
+  /** Malformed messages to every service of the second run. */
   const WRONG = { seed: 1, from: 0, to: 500 };
   let wrong: Sent;
 
   beforeAll(async () => {
     await play('first', 0);
-    // Other episodes in the same batches of the device must not matter, nor what somebody sends who should not.
+    // Neither other episodes in the same device batches nor malformed messages may change the results.
     await play('second', 4);
   }, 300_000);
 
@@ -167,7 +167,7 @@ describe('two deterministic runs with the same seed', () => {
     await log.ends();
   }
 
-  /** Episodes of training by their place in the run, and what was sampled in them. */
+  /** Training episodes by their position in the run, with their sampled tokens. */
   function episodes(log: RunLog) {
     const train = log.trajectories.filter(({ request }) => request.purpose === 'train');
     const entries = train.map(({ request, reward, turns }) => [

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { descendants, eventually, running } from '@ui-rl/testkit';
 
 const ROOT = join(__dirname, '../..');
-/** Every process of ours that descends from the command carries it in its environment; browsers have a clean one. */
+/** Environment variable of every descendant of the command, except browsers, whose environment is clean. */
 const MARK = `E2E_INTERRUPT=${process.pid}`;
 
 let folder: string;
@@ -22,7 +22,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Living processes with the mark. */
+/** Running processes with the mark. */
 function marked(): number[] {
   return process.platform === 'linux' ? markedInProc() : markedByPs();
 }
@@ -74,7 +74,7 @@ test('Ctrl-C in the middle of the training ends quickstart and everything it sta
   // The command, a broker, six services, and a browser of several processes.
   expect(started.length).toBeGreaterThan(9);
 
-  // As a terminal does: to every process in its foreground.
+  // Like a terminal: to every process in its foreground group.
   process.kill(-command.pid!, 'SIGINT');
   const [code] = await once(command, 'exit');
 
@@ -82,7 +82,7 @@ test('Ctrl-C in the middle of the training ends quickstart and everything it sta
   expect([...marked(), ...running(started)]).toEqual([]);
 }, 420_000);
 
-/** What was started once quickstart has said where its monitor is. */
+/** Descendants after quickstart has printed the monitor's address. */
 async function startedProcesses(): Promise<number[]> {
   const isUp = () => output.includes('monitor http');
   await eventually('services or an early end', () => isUp() || command.exitCode !== null, 60_000, 100);
@@ -90,13 +90,13 @@ async function startedProcesses(): Promise<number[]> {
   return [command.pid!, ...pidsBelow(command.pid!)];
 }
 
-/** Folders that quickstart makes for its broker and logs. */
+/** Folders that quickstart creates for its broker and logs. */
 const temporaryFolders = () => readdirSync(folder).filter((name) => /^ui-rl-\w{6}$/.test(name));
 
 test('so does whoever closes the pipe that it prints to', async () => {
   command = quickstart(['--evaluation.episodes_per_task', '1']);
   const started = await startedProcesses();
-  // As `| head` does.
+  // Like `| head`.
   command.stdout!.destroy();
   const [code] = await once(command, 'exit');
   expect({ code, output: code === 143 ? '' : output }).toEqual({ code: 143, output: '' });
@@ -122,7 +122,7 @@ test('kill -9 of the command leaves no process and no password behind', async ()
   expect(temporaryFolders()).toEqual([]);
 }, 180_000);
 
-/** `script` holds the terminal that a command runs in, which closes with it. */
+/** `script` runs a command in a terminal, which closes with it. */
 function inTerminal(words: string[]): string[] {
   const line = `exec ${words.map((word) => `'${word}'`).join(' ')} 2>'${join(folder, 'stderr.log')}'`;
   if (process.platform === 'darwin') return ['script', '-q', '/dev/null', 'sh', '-c', line];

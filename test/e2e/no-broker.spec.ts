@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { essentials, freePort, startNats } from '@ui-rl/testkit';
 
 const PROGRAM = join(__dirname, '../../services/cli/bin/ui-rl.mjs');
-/** Deadline of the command (5 s), its start, and a machine that does other things, too. */
+/** The command's deadline (5 s) and start, on a machine with other load. */
 const SOON_MS = 60_000;
 
 const COMMANDS = [
@@ -19,7 +19,7 @@ const COMMANDS = [
   'runs episodes mine --out episodes.jsonl',
   'tasks publish "Turn on Bluetooth"',
 ];
-/** They look for a checkpoint on this machine first. */
+/** These look for a local checkpoint first. */
 const OF_CHECKPOINTS = [
   'eval --checkpoint uirl://mine/sampler_weights/000001 --tasks demo_eval',
   'export --checkpoint uirl://mine/sampler_weights/000001 --out exported',
@@ -36,7 +36,7 @@ interface Ended {
   output: string;
 }
 
-/** Ends what takes longer, with the code null. */
+/** Kills commands that take longer, with the code null. */
 function ends(words: string, env: Record<string, string>): Promise<Ended> {
   return new Promise((resolve) => {
     const child = spawn('sh', ['-c', `exec '${process.execPath}' '${PROGRAM}' ${words}`], {

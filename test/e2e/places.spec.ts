@@ -13,7 +13,7 @@ const before = process.env;
 let fleet: TestFleet;
 let log: RunLog;
 let folder: string;
-/** Folders of the first learner, of the second, and of somebody who only looks at the result. */
+/** Folders of the second learner, and of a user who only reads the result. */
 const places = { second: '', third: '' };
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ beforeAll(async () => {
   });
   await fleet.until('the first step', () => log.steps.length >= 1, 120_000);
   await fleet.moveLearner(places.second);
-  // What the first one had is out of reach.
+  // The first learner's files are unavailable.
   renameSync(join(fleet.runsDir, RUN), join(folder, 'gone'));
   await fleet.completes(log);
 }, 300_000);
@@ -56,7 +56,7 @@ it('a third place answers and scores with any checkpoint of the run, by its addr
     NATS_URL: fleet.nats.url,
     UIRL_RUNS_DIR: places.third,
     UIRL_CACHE_DIR: join(places.third, 'cache'),
-    // The run names its model by a name that every place gives a folder of its own.
+    // The run names its model; each location maps the name to its own folder.
     UIRL_MODELS: `tiny=${fleet.modelDir}`,
   };
   const screenshot = await firstScreen();
@@ -106,7 +106,7 @@ it('a task file that only the command can read trains', async () => {
     }),
   );
   const { runId, train_steps: steps } = await train(join(own, 'run.yaml'), {
-    // Announced: what it was announced with is gone.
+    // After the announcement, the announced file is deleted.
     onEvent: () => rmSync(own, { recursive: true, force: true }),
   });
   expect(existsSync(own)).toBe(false);

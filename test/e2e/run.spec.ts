@@ -11,7 +11,7 @@ import type { RunLog } from './support/run-log';
 const RUN = 'e2e';
 const GARBAGE = new Uint8Array([0xc1, 0xff, 0x00, 0x7b]);
 
-/** What is published raw, as with `nats pub`, and which services must make it a dead letter. */
+/** Malformed payloads, published raw as with `nats pub`, and the services that must dead-letter them. */
 const MALFORMED: { subject: string; payload: string | Uint8Array; services: string[]; reason: RegExp }[] = [
   { subject: subjects.task(RUN), payload: '{"description":', services: ['task-loader'], reason: /not JSON/ },
   { subject: subjects.task(RUN), payload: '{}', services: ['task-loader'], reason: /description is nothing/ },
@@ -62,7 +62,7 @@ const MALFORMED: { subject: string; payload: string | Uint8Array; services: stri
 
 let fleet: TestFleet;
 let log: RunLog;
-/** Answers to requests that make no sense, by subject. */
+/** Replies to malformed requests, by subject. */
 const replies = new Map<string, unknown>();
 
 beforeAll(async () => {
@@ -80,7 +80,7 @@ afterAll(async () => {
   await fleet?.stop();
 }, 60_000);
 
-/** Requests of every kind while the run is going on, as nobody should send them. */
+/** Malformed requests of every kind while the run is in progress. */
 async function requestNonsense(): Promise<void> {
   const { instance } = await eventually(
     'the env service and the policy',
@@ -137,7 +137,7 @@ it('rolls out a task that was published by hand, and shows it in the monitor', a
   const episode = await fleet.api<EpisodeDetail>(`/api/episodes/${byHand[0].id}`);
   expect(episode.turns.length).toBeGreaterThan(0);
   expect(episode.status).not.toBe('invalid');
-  // The demo tasks know this goal: its success is not a guess.
+  // The demo tasks know this goal, so its success is verified.
   expect(typeof episode.success).toBe('boolean');
 });
 
@@ -187,7 +187,7 @@ it('answers malformed requests with what is wrong, and no service ends over them
   expect(fleet.unexpectedEnds).toEqual([]);
 });
 
-/** What a page says besides or instead of its picture goes the whole way: prompt, sample, trajectory, training, record. */
+/** Screen text passes through the whole pipeline: prompt, sample, trajectory, training, record. */
 describe.each(['text', 'both'] as const)('a run whose policy reads screens as %s', (observation) => {
   const runId = `e2e-${observation}`;
   let read: RunLog;
@@ -218,7 +218,7 @@ describe.each(['text', 'both'] as const)('a run whose policy reads screens as %s
       expect(promptImages).toEqual(observation === 'text' ? [] : [screenshot]);
       expect(imageTokens > 0).toBe(observation === 'both');
     }
-    // What is on the screen changes what is read.
+    // The text changes with the screen.
     expect(new Set(turns.map(({ screenText }) => screenText)).size).toBeGreaterThan(1);
   });
 
@@ -276,7 +276,7 @@ describe('a run that makes no sense', () => {
   });
 });
 
-// Ends the monitor: last.
+// Ends the monitor, so it must run last.
 it('records every episode exactly once', async () => {
   const requested = firstAttempts(RUN, { evaluated: 3, groups: 4, groupSize: 2 });
   const byHand = log.trajectories

@@ -10,7 +10,7 @@ const GROUP_SIZE = 4;
 let fleet: TestFleet;
 let log: RunLog;
 
-/** Samplers that have said so far that they sample for the run. */
+/** Samplers that have reported that they serve the run. */
 const ready = (): string[] =>
   log
     .events('service_ready')
@@ -18,7 +18,7 @@ const ready = (): string[] =>
     .map(({ instance }) => instance);
 
 beforeAll(async () => {
-  // Each as a user of its own: a sampler may what it needs, and nothing else.
+  // Each with its own user: a sampler has only the permissions it needs.
   fleet = await TestFleet.start({ accounts: true, copies: { sampler: 2 } });
   log = await fleet.createRun('samplers', {
     sampler: { name: 'external' },

@@ -54,7 +54,7 @@ describe('a package that wants to run something when it is installed', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  // npm tells the programs that it starts, such as this test, how it is configured.
+  // npm sets its configuration as variables of child processes, such as this test.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)));
   const write = (name: string, manifest: object) =>
     writeFileSync(join(folder, name, 'package.json'), JSON.stringify(manifest));

@@ -31,7 +31,7 @@ afterAll(() => {
 
 it('trains by code with services of its own, and what was trained plays a task', async () => {
   const phases: string[] = [];
-  // A group whose episodes are all alike trains nothing: there are others until one is not.
+  // A group with uniform results trains nothing: further groups follow until one differs.
   const run: RunFileOptions = {
     ...RUN,
     rewards: { name: 'shaped', step_cost: 0.05 },
@@ -60,7 +60,7 @@ it('trains by code with services of its own, and what was trained plays a task',
 it('a run that fails rejects with the reason, and its logs stay', async () => {
   const empty = join(folder, 'no-model');
   mkdirSync(empty);
-  // Its own services are told of the folder by a name.
+  // Its own services resolve the folder by name.
   const run = await startRun({ ...RUN, model: { name: empty } });
   expect(run.run.model.name).toBe('no-model');
   await expect(run.end()).rejects.toThrow(/the run failed: .*\/no-model\//s);
@@ -69,7 +69,7 @@ it('a run that fails rejects with the reason, and its logs stay', async () => {
   rmSync(join(run.logsDir!, '..'), { recursive: true });
 }, 120_000);
 
-/** Pays for nothing but that it was allowed. */
+/** A reward that only checks that it was loaded. */
 const REWARD = `exports.default = { kind: 'reward', name: 'allowed', create: () => ({ score: () => 0.25 }) };`;
 const BIN = join(__dirname, '../../services/cli/bin/ui-rl.mjs');
 
@@ -82,7 +82,7 @@ describe('with services that ui-rl up has started', () => {
     writeFileSync(join(folder, 'allowed.js'), REWARD);
     const training = { ...RUN.training, max_steps: 1 };
     const own = { ...RUN, training, rewards: ['task-success', 'allowed'], plugins: ['./allowed.js'] };
-    // Whatever is JSON is YAML.
+    // JSON is valid YAML.
     writeFileSync(runFile(), JSON.stringify(own));
     services = Launched.start(process.execPath, [BIN, 'up', '--config', runFile()], { env: process.env });
     [, monitorUrl] = await services.prints(/^monitor (\S+)$[^]*Start a run/m);
@@ -91,7 +91,7 @@ describe('with services that ui-rl up has started', () => {
     await services.stop();
   });
 
-  /** Told of nothing but the folder of the runs. */
+  /** The command with only the runs folder configured. */
   const command = (...flags: string[]) =>
     promisify(execFile)(process.execPath, [BIN, 'train', '--config', runFile(), ...flags], {
       env: process.env,

@@ -20,7 +20,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** As UI-RL's documentation has it, with these servers. */
+/** The configuration of the documentation, with these servers. */
 const configuration = () => `
 model:
   name: "Qwen/Qwen2-VL-2B-Instruct"
@@ -41,11 +41,11 @@ training:
   num_iterations: 1000
 `;
 
-/** What makes it as small as a test. */
+/** Options that keep the run small. */
 const SMALL = [
   ...['--model_name', 'small', '--model.prompt', 'compact', '--lora_rank', '4', '--max_tokens', '48'],
   ...['--max_steps_per_episode', '3', '--group_size', '4', '--batch_size', '8', '--num_iterations', '1'],
-  // The shipped model has never seen such a screen: what it may say are actions.
+  // The shipped model has never seen such a screen, so restrict it to actions.
   '--constrain_actions',
   ...['--environment.delay_seconds', '0', '--evaluation.baseline=false', '--eval_every', '0'],
 ];
@@ -75,7 +75,7 @@ it("a configuration of UI-RL trains as it stands, on what the servers' sessions 
   for (const { asked } of servers) {
     expect(asked).toContain('GET /progress');
   }
-  // Episodes of a group are paid differently: something is learned.
+  // Episodes of a group get different rewards, so there is a learning signal.
   expect(steps[0].metrics['optim/substeps']).toBeGreaterThanOrEqual(1);
   expect(Object.keys(steps[0].metrics)).toEqual(
     expect.arrayContaining(['env/all/reward/submissions_correct', 'env/all/reward/total']),

@@ -18,7 +18,7 @@ function step(number: number, ...rolloutIds: string[]): TrainStepEvent {
   return { type: 'train_step', runId: 'r', at, step: number, rolloutIds, metrics: {} };
 }
 
-/** A run that nobody disturbed, with changes. */
+/** The remains of an undisturbed run, with changes. */
 function remains(changes: Partial<Remains> = {}): Remains {
   const published = firstAttempts('r', { ...SIZE, groups: 2 }).map((id) => episode(id));
   const evaluation = (stage: 'baseline' | 'final') => ({ stage, episodes: 1, invalid: 0 });

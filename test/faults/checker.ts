@@ -11,7 +11,7 @@ import {
 } from '../e2e/support/accounting';
 import type { RunLog } from '../e2e/support/run-log';
 
-/** What a run asks for. */
+/** The size of a run. */
 export interface RunSize {
   /** Episodes of each evaluation. */
   evaluated: number;
@@ -22,24 +22,24 @@ export interface RunSize {
 
 const PHASES = ['baseline', 'training', 'final_eval', 'finished'];
 
-/** `rollout.max_attempts`, as it is where a run file says nothing. */
+/** The default of `rollout.max_attempts`. */
 const MAX_ATTEMPTS = 3;
 
-/** What is left of a run. */
+/** The stored results of a run. */
 export interface Remains {
   runId: string;
-  /** Training groups, as the task-loader counted them. */
+  /** Training groups, as counted by the task-loader. */
   groupsReleased: number;
   published: readonly RecordedEpisode[];
   recorded: readonly RecordedEpisode[];
   phases: readonly string[];
   steps: readonly TrainStepEvent[];
-  /** Steps of the checkpoints that were announced. */
+  /** Steps of the announced checkpoints. */
   checkpoints: readonly number[];
   evaluations: readonly Pick<EvaluationEvent, 'stage' | 'episodes' | 'invalid'>[];
 }
 
-/** From the broker's streams and buckets, and from the database. */
+/** Reads the broker's streams and buckets, and the database. */
 export async function remainsOf(log: RunLog, bus: BusService, database: Database): Promise<Remains> {
   const { runId, steps } = log;
   const loader = await bus.runsBucket.get(runKeys.loader(runId), LoaderState);
@@ -58,9 +58,10 @@ export async function remainsOf(log: RunLog, bus: BusService, database: Database
 }
 
 /**
- * What does not hold of a run that has ended, whatever happened on the way: phases in order and once; every episode that was released
- * counted once, as valid, as invalid and refilled, or as invalid for good; every valid one trained once; a group that was given up replaced;
- * steps in order; one lineage of checkpoints; evaluations of all their episodes; the database with all of it.
+ * Violated invariants of an ended run, which must hold under any faults: phases in order, once each; every released
+ * episode counted once, as valid, as invalid and retried, or as finally invalid; every valid one trained once; an
+ * abandoned group replaced; steps in order; one lineage of checkpoints; evaluations with all their episodes; the
+ * database with all of this.
  */
 export function problemsOf(remains: Remains, size: RunSize): string[] {
   const { runId, groupsReleased, published, steps } = remains;
@@ -77,7 +78,7 @@ export function problemsOf(remains: Remains, size: RunSize): string[] {
   ];
 }
 
-/** An episode may fail for good when it was tried as often as the run allows, or when its group was given up. */
+/** An episode may fail finally after the maximum number of attempts, or if its group was abandoned. */
 function mayFailOf({ steps }: Remains): (id: string, tries: number) => boolean {
   const trained = new Set(steps.flatMap(({ rolloutIds }) => rolloutIds.map(groupOf)));
   return (id, tries) => {
@@ -94,7 +95,7 @@ function phaseProblems({ phases }: Remains): string[] {
   return phases.join() === PHASES.join() ? [] : [`phases were ${phases.join()}`];
 }
 
-/** Each step has its groups, so one that was given up has another in its place. */
+/** Each step has all of its groups, so an abandoned one was replaced. */
 function groupProblems(remains: Remains, { steps, groupsPerBatch }: RunSize): string[] {
   const problems = remains.steps.flatMap(({ step, rolloutIds }) => {
     const groups = new Set(rolloutIds.map(groupOf)).size;
@@ -125,7 +126,7 @@ function evaluationProblems({ runId, evaluations, published }: Remains, { evalua
     : [`invalid in evaluations: ${found.join()}, published: ${expected.join()}`];
 }
 
-/** Where the database does not hold what the streams hold. */
+/** Differences between the database and the streams. */
 function recordProblems({ published, recorded }: Remains): string[] {
   const lines = (episodes: readonly RecordedEpisode[]) =>
     episodes.map(({ id, status, reward }) => `${id} ${status} ${reward}`);

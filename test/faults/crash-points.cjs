@@ -1,10 +1,14 @@
-// Preloaded into services (NODE_OPTIONS=--require): before and after whatever a service makes durable or sends it looks whether this is the
-// point where it is to crash. Points are written to a list as they are passed. Of the product nothing is changed for this.
+// Preloaded into services (NODE_OPTIONS=--require): before and after each operation that stores or sends something,
+// it checks whether the process must crash at this point. It records the points that are passed. The product itself
+// is unchanged.
 const fs = require('node:fs');
 const promises = require('node:fs/promises');
 const { dirname, join } = require('node:path');
 
-/** Folder with `plan.json` ({point: which time}), `passed` (a point a line) and a folder `crashed` (a file per crash). */
+/**
+ * Folder with `plan.json` ({point: number of the passing}), `passed` (one point per line) and a folder `crashed` (one
+ * file per crash).
+ */
 const folder = process.env.CRASH_POINTS;
 const service = /services\/([a-z-]+)\/src\/main\.js$/.exec(process.argv[1] ?? '')?.[1];
 
@@ -13,7 +17,7 @@ if (folder !== undefined && service !== undefined) {
   const times = new Map();
   const { openSync, appendFileSync } = fs;
 
-  /** Whether the service is to crash here. It does so once, in whichever of its lives. */
+  /** Whether the service must crash here. It does so once over all restarts. */
   const isDue = (point) => {
     appendFileSync(join(folder, 'passed'), `${point}\n`);
     if (plan[point] === undefined) return false;
@@ -30,13 +34,13 @@ if (folder !== undefined && service !== undefined) {
 
   const crash = () => {
     process.kill(process.pid, 'SIGKILL');
-    // Nothing more happens in this thread, whenever the signal arrives.
+    // Blocks this thread until the signal arrives.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   };
 
   /**
-   * @param describe the point's name from `this` and the arguments; null where it is none
-   * @param sent for what only fills a buffer: resolves when that is with the broker
+   * @param describe returns the point's name from `this` and the arguments; null for calls that are not a point
+   * @param sent for calls that only fill a buffer: resolves when the broker has received the data
    */
   const around = (owner, name, describe, sent) => {
     const original = owner[name];
@@ -59,7 +63,10 @@ if (folder !== undefined && service !== undefined) {
     };
   };
 
-  /** Which kind of message: `$KV.runs.demo.policy` is `write runs policy`, `uirl.event.demo.phase` is `publish event phase`. */
+  /**
+   * The kind of a message: `$KV.runs.demo.policy` is `write runs policy`, `uirl.event.demo.phase` is `publish event
+   * phase`.
+   */
   const kindOf = (subject) => {
     const [root, kind, , last] = subject.split('.');
     if (root === '$KV') return kind === 'runs' ? `write runs ${last}` : `write ${kind}`;
@@ -67,7 +74,7 @@ if (folder !== undefined && service !== undefined) {
     return `publish ${kind} ${kind === 'blob' || kind === 'parcel' ? '' : (last ?? '')}`.trim();
   };
 
-  /** `uirl.env.at.<instance>.step` is `env step`; null for what goes to the broker itself or into a stream. */
+  /** `uirl.env.at.<instance>.step` is `env step`; null for requests to the broker itself or to a stream. */
   const exchangeOf = (subject) => {
     const [root, kind, ...rest] = subject.split('.');
     if (root !== 'uirl' || !['env', 'policy', 'serving', 'monitor'].includes(kind)) return null;

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Which points, `learner before write runs policy`, and at which passing of it a process crashes. */
+/** Points such as `learner before write runs policy`, with the number of the passing at which a process crashes. */
 export type CrashPlan = Readonly<Record<string, number>>;
 
 /**
- * Lets services crash at chosen points: before and after each publish, write to a bucket, request, reply, acknowledgement and renaming of a
- * file. What does it is loaded into the services before their own code (`crash-points.cjs`).
+ * Makes services crash at chosen points: before and after each publish, bucket write, request, reply, acknowledgement
+ * and file rename. `crash-points.cjs` implements it, preloaded into the services.
  */
 export class CrashPoints {
   constructor(
@@ -17,12 +17,12 @@ export class CrashPoints {
     writeFileSync(join(folder, 'plan.json'), JSON.stringify(plan));
   }
 
-  /** For the services. */
+  /** Environment variables for the services. */
   get env(): Record<string, string> {
     return { NODE_OPTIONS: `--require ${join(__dirname, 'crash-points.cjs')}`, CRASH_POINTS: this.folder };
   }
 
-  /** Every point that was passed, with how often. */
+  /** Every passed point, with its number of passings. */
   get passed(): Map<string, number> {
     const file = join(this.folder, 'passed');
     const passed = new Map<string, number>();

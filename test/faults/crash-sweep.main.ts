@@ -13,20 +13,20 @@ const HELP = `npm run crash-sweep -- [options]
   --list          the points of an undisturbed run, with how often it passes them
 `;
 
-/** What came of a crash at one point. */
+/** The result of a crash at one point. */
 interface PointResult {
   point: string;
-  /** At which passing of it the process crashed; 0 where no run came by. */
+  /** The passing at which the process crashed; 0 if no run reached it. */
   passing: number;
   problems: string[];
 }
 
-/** Crashes at every point, several in a run as long as nothing goes wrong. */
+/** Crashes at every point, several per run until a problem occurs. */
 class Sweep {
   private readonly ledger: Ledger<PointResult>;
-  /** How often the undisturbed run passed each point; points that only a recovery passes, once. */
+  /** Passings of each point in the undisturbed run; once for points that only a recovery passes. */
   private readonly points = new Map<string, number>();
-  /** Points whose chosen passing no run came by: they get the first one, then a run of their own. */
+  /** Points whose chosen passing was not reached: they retry with the first passing, then in a separate run. */
   private readonly missed = new Map<string, number>();
   private readonly alone: string[] = [];
 
@@ -39,7 +39,7 @@ class Sweep {
     for (const { point } of this.ledger.all) this.points.set(point, 1);
   }
 
-  /** An undisturbed run: the points that it passes. */
+  /** Records the points of an undisturbed run. */
   async record(): Promise<ReadonlyMap<string, number>> {
     const { passed, problems, seconds } = await crashRun({});
     if (problems.length > 0) throw new Error(`undisturbed, already: ${problems.join('; ')}`);
@@ -48,7 +48,7 @@ class Sweep {
     return passed;
   }
 
-  /** @returns false where nothing is left to try */
+  /** @returns false if nothing is left to try */
   async next(): Promise<boolean> {
     const plan = this.plan();
     const planned = Object.keys(plan);
@@ -81,7 +81,7 @@ class Sweep {
       .toSorted();
   }
 
-  /** The next points: those to blame one by one, otherwise such that the services take turns. */
+  /** The next points: suspects one by one, otherwise points of alternating services. */
   private plan(): CrashPlan {
     const left = this.left;
     const suspect =

@@ -5,12 +5,12 @@ import { TestFleet } from '../e2e/support/fleet';
 import { problemsOf, remainsOf, type RunSize } from './checker';
 import { type CrashPlan, CrashPoints } from './crash-points';
 
-/** What came of a run in which processes crashed. */
+/** The result of a run with crashes. */
 export interface CrashRun {
-  /** Points at which one did; the others of the plan the run did not pass. */
+  /** Points at which a process crashed; the run did not reach the plan's other points. */
   crashed: string[];
   passed: Map<string, number>;
-  /** What did not hold at the end of the run. */
+  /** Violated invariants at the end of the run. */
   problems: string[];
   seconds: number;
 }
@@ -23,7 +23,7 @@ const RUN = {
 };
 const RUN_MS = 400_000;
 
-/** A run of a fleet of its own, in which a process crashes at each point of the plan. */
+/** A run with its own fleet, in which a process crashes at each point of the plan. */
 export async function crashRun(plan: CrashPlan): Promise<CrashRun> {
   const began = Date.now();
   const folder = mkdtempSync(join(tmpdir(), 'uirl-crash-'));
@@ -32,7 +32,7 @@ export async function crashRun(plan: CrashPlan): Promise<CrashRun> {
   try {
     const problems = await problemsOfRun(fleet);
     const { crashed, passed } = points;
-    // Of processes that were killed there is no exit code.
+    // Killed processes have no exit code.
     const others = fleet.unexpectedEnds.filter((end) => !/^[a-z-]+ ended with null/.test(end));
     if (fleet.unexpectedEnds.length > crashed.length)
       others.push(`${fleet.unexpectedEnds.length} processes ended, ${crashed.length} were to`);

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { TestFleet } from '../e2e/support/fleet';
 
 /**
- * Never says what one of two tasks is worth: its episodes fail, whoever plays them. It waits for ever, which takes no processor; what
- * never ends by working is in the specs of isolation.
+ * Never scores one of two tasks: its episodes fail on any worker. It waits forever without CPU load; busy loops are
+ * tested in the specs of isolation.
  */
 const GRUMPY = `const asleep = new Int32Array(new SharedArrayBuffer(4));
 module.exports.default = {
@@ -52,7 +52,7 @@ it('goes on to the end beside a task whose episodes always fail, and takes it ou
   expect(failed.length).toBeGreaterThan(0);
   const reasons = failed.map(({ invalidReason }) => invalidReason);
   expect(reasons).toContain('deadline: reward "grumpy" took longer than 4000 ms');
-  // Another episode's call may have been in the thread that hung.
+  // The thread that hung may have been serving another episode.
   for (const reason of reasons) expect(reason).toMatch(/reward "grumpy"/);
   expect(log.events('warning').filter(({ code }) => code === 'task_taken_out')).toMatchObject([
     { message: expect.stringContaining('task "train_02_enable_wifi" is not trained any more') },
@@ -69,11 +69,11 @@ it('goes on to the end, each episode trained once, where the broker comes back o
   await fleet.until('a step', () => log.steps.length >= 1, 120_000);
   fleet.nats.saveStore();
   await fleet.until('another one', () => log.steps.length >= 2, 60_000);
-  // A step that is stored when the broker ends, and not told yet, would be known to nobody.
+  // Otherwise a step that is stored but not yet delivered when the broker ends would be lost to everyone.
   fleet.suspend('learner');
   await log.catchesUp();
   await fleet.nats.kill();
-  // Of what was published since the copy, these alone know.
+  // Only the logs know what was published since the copy.
   const before = log.steps;
   fleet.nats.restoreStore();
   await fleet.nats.launch();

@@ -1,10 +1,10 @@
-// Loaded into services before their own code (NODE_OPTIONS=--require): a host whose clock is set and whose memory is used up, where files
-// in a folder say so. Of the product nothing is changed for this.
+// Preloaded into services (NODE_OPTIONS=--require): simulates a wrong clock and exhausted memory, controlled by files
+// in a folder. The product itself is unchanged.
 const { readFileSync, renameSync } = require('node:fs');
 const { join } = require('node:path');
 const { isMainThread } = require('node:worker_threads');
 
-/** Folder with `clock-SERVICE` (milliseconds by which its clock is wrong) and `memory-SERVICE` (it is to use up its memory). */
+/** Folder with `clock-SERVICE` (clock offset in milliseconds) and `memory-SERVICE` (exhaust the memory). */
 const folder = process.env.ILL_HOST;
 const service = /services\/([a-z-]+)\//.exec(process.argv[1] ?? '')?.[1];
 const LOOK_MS = 100;
@@ -36,7 +36,7 @@ if (folder !== undefined && service !== undefined) {
   };
   const lookAtMemory = () => {
     try {
-      // Who takes the file away is the one: another process of the service is not.
+      // Only the process that renames the file exhausts its memory; other processes of the service do not.
       renameSync(join(folder, `memory-${service}`), join(folder, `used-up-${service}`));
     } catch {
       return;

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ServiceName } from '../e2e/support/fleet';
 
-/** Largest heap of a service, in MiB: one that uses up its memory ends soon. */
+/** Maximum heap of a service, in MiB, so that exhausting it is fast. */
 const HEAP_MIB = 256;
 
-/** Sets clocks of services and uses up their memory. What does it is loaded into them before their own code (`ill-host.cjs`). */
+/** Shifts clocks of services and exhausts their memory. `ill-host.cjs` implements it, preloaded into the services. */
 export class IllHost {
   private readonly folder = mkdtempSync(join(tmpdir(), 'uirl-ill-host-'));
 
-  /** For the services. */
+  /** Environment variables for the services. */
   get env(): Record<string, string> {
     return {
       NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB} --require ${join(__dirname, 'ill-host.cjs')}`,
@@ -18,18 +18,18 @@ export class IllHost {
     };
   }
 
-  /** Lets the clock of a service be wrong by so much from now on: positive, where it is ahead. */
+  /** Shifts the clock of a service from now on; positive values are ahead. */
   setClock(service: ServiceName, shiftMs: number): void {
     writeFileSync(join(this.folder, `clock-${service}`), String(shiftMs));
   }
 
-  /** One process of the service fills its heap until it ends. */
+  /** Makes one process of the service fill its heap until it crashes. */
   useUpMemory(service: ServiceName): void {
     rmSync(join(this.folder, `used-up-${service}`), { force: true });
     writeFileSync(join(this.folder, `memory-${service}`), '');
   }
 
-  /** Whether it has begun to. */
+  /** Whether that process has started. */
   usesUpMemory(service: ServiceName): boolean {
     return existsSync(join(this.folder, `used-up-${service}`));
   }

@@ -13,23 +13,23 @@ import { type KillResult, killsOf, RUN, runWithKills, SIZE } from './kills';
 const GROUPS = SIZE.steps * SIZE.groupsPerBatch;
 const TRAINED_PER_STEP = SIZE.groupsPerBatch * SIZE.groupSize;
 
-/** Kills of this file: those at chosen moments, and others at random. */
+/** Kills in this file: at chosen moments, and at random. */
 const KILLS = 60;
-/** Before each at random, ms: shorter than most services need to come back. */
+/** Pause before each random kill, in ms: shorter than most services need to restart. */
 const PAUSE_MS = [200, 1_800] as const;
 
-/** Rollout ids by what they are played for. */
+/** Rollout ids by purpose. */
 const ROLLOUTS = { baseline: /-baseline-/, train: /-g\d{6}-/, final: /-final-/ };
 type Kind = keyof typeof ROLLOUTS;
 
 let fleet: TestFleet;
-/** A run that nobody disturbed, and one with everything killed once at least. */
+/** An undisturbed run, and one in which everything is killed at least once. */
 let calm: RunLog;
 let torn: RunLog;
 const killed: string[] = [];
-/** Episodes that were being played when something was killed. */
+/** Episodes in progress at each kill. */
 const inFlight: number[] = [];
-/** Runs in which things were killed at random. */
+/** Runs with random kills. */
 const stormy: KillResult[] = [];
 let database: Database;
 let episodes: RecordedEpisode[];
@@ -65,7 +65,7 @@ async function kill(name: ServiceName): Promise<void> {
   killed.push(name);
 }
 
-/** Kills everything, each in the middle of what it does. */
+/** Kills every process during its work. */
 async function tear(): Promise<void> {
   await playing('baseline', 1);
   await kill('env');
@@ -84,7 +84,7 @@ async function tear(): Promise<void> {
   await kill('learner');
 }
 
-/** Waits until so many episodes of a kind have begun, and notes how many of them are being played. */
+/** Waits until a number of episodes of a kind have started, and records how many are in progress. */
 async function playing(kind: Kind, begun: number): Promise<void> {
   await fleet.until(`episode ${begun} of ${kind}`, () => started(kind) >= begun, 120_000);
   inFlight.push(started(kind) - ended(kind));

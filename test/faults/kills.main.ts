@@ -12,7 +12,7 @@ const HELP = `npm run kills -- [options]
   --ledger FILE   results, one run a line; it goes on where the file ends (test/faults/kills.jsonl)
 `;
 
-/** After so many runs the fleet starts anew: processes that live for hours are another test's. */
+/** Runs after which the fleet is restarted: the soak test covers processes that run for hours. */
 const RUNS_PER_FLEET = 10;
 const PAUSE_MS = [200, 5_000] as const;
 
@@ -21,7 +21,7 @@ function lineOf({ seed, kills, seconds, problems }: KillResult): string {
   return [`run ${seed}: ${each.join(', ') || 'nobody killed'}; ${seconds} s`, ...problems].join('\n  ');
 }
 
-/** A run that nobody disturbs: the others are compared with it. */
+/** An undisturbed run, to which the others are compared. */
 async function undisturbed(fleet: TestFleet): Promise<KillResult> {
   const calm = await runWithKills(fleet, { runId: 'calm', seed: 0, most: 0, pauseMs: PAUSE_MS });
   console.log(lineOf(calm));
@@ -57,7 +57,7 @@ async function main(): Promise<void> {
         result.problems.push(...differences(result, calm));
         console.log(lineOf(result));
         ledger.add({ ...result, problems: result.problems.map(headline) });
-        // What it left behind would be in the way of the next run.
+        // Its remains would affect the next run.
         if (result.problems.length > 0) break;
       }
     } finally {

@@ -5,12 +5,12 @@ import { SERVICES, type TestFleet } from '../e2e/support/fleet';
 import type { RunLog } from '../e2e/support/run-log';
 import { problemsOf, remainsOf, type RunSize } from './checker';
 
-/** A run in which processes were killed at random, and what came of it. */
+/** The result of a run with random kills. */
 export interface KillResult {
   seed: number;
-  /** Process → how often. */
+  /** Process → number of kills. */
   kills: Record<string, number>;
-  /** What did not hold at the end of the run. */
+  /** Violated invariants at the end of the run. */
   problems: string[];
   /** Weights after each step: the same for every seed. */
   digests: string[];
@@ -22,9 +22,9 @@ export interface KillResult {
 export interface Killing {
   runId: string;
   seed: number;
-  /** At most so many; 0: nobody disturbs the run. */
+  /** Maximum number of kills; 0 for an undisturbed run. */
   most: number;
-  /** Shortest and longest pause before each, ms; short ones come while what was killed before is still starting. */
+  /** Minimum and maximum pause before each, in ms; short pauses hit processes that are still restarting. */
   pauseMs: readonly [number, number];
 }
 
@@ -36,7 +36,7 @@ export const RUN = {
 const VICTIMS = [...SERVICES, 'nats-server'] as const;
 const RUN_MS = 600_000;
 
-/** Begins a run, kills services and the broker at random until it ends, and checks it. */
+/** Starts a run, kills services and the broker at random until it ends, and checks it. */
 export async function runWithKills(fleet: TestFleet, killing: Killing): Promise<KillResult> {
   const began = Date.now();
   const endsBefore = fleet.unexpectedEnds.length;
@@ -68,7 +68,7 @@ export function killsOf(results: readonly KillResult[]): number {
   return results.flatMap(({ kills }) => Object.values(kills)).reduce((sum, count) => sum + count, 0);
 }
 
-/** Where a run did not come out as the one that nobody disturbed. */
+/** Differences from the undisturbed run. */
 export function differences(result: KillResult, calm: KillResult): string[] {
   const outcome = ({ digests, success }: KillResult) => JSON.stringify({ digests, success });
   return outcome(result) === outcome(calm)

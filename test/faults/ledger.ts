@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 
-/** Results in a file, one JSON object a line: what was done in one sitting is not done again in the next one. */
+/** Results in a JSON Lines file, so that a later session does not repeat finished work. */
 export class Ledger<T> {
   private readonly results: T[];
 
@@ -19,7 +19,7 @@ export class Ledger<T> {
   }
 }
 
-/** What a ledger keeps of a problem: errors of a fleet go on with all its logs. */
+/** The first line of a problem: a fleet's errors include all logs. */
 export function headline(problem: string): string {
   return problem.split('\n')[0].slice(0, 300);
 }

@@ -31,7 +31,7 @@ interface Pace {
   upMs: number;
 }
 
-/** What is left of the queue. */
+/** The state of the queue. */
 interface Remains {
   unpublished: number;
   unhandled: number;
@@ -40,7 +40,7 @@ interface Remains {
   copies: number;
 }
 
-/** A queue on three brokers, who fills it and who empties it. */
+/** A queue on three brokers, with its producers and consumers. */
 class Queue {
   private readonly buses: BusService[] = [];
   private readonly open = new Set<Promise<void>>();
@@ -63,7 +63,7 @@ class Queue {
     return queue;
   }
 
-  /** Publishes until the signal aborts, whatever becomes of what was published before. */
+  /** Publishes until the signal aborts, regardless of earlier messages. */
   async publish(rate: number, signal: AbortSignal): Promise<void> {
     for (let groupIndex = 0; !signal.aborted; groupIndex += 1) {
       const groupId = `${RUN}-g${String(groupIndex).padStart(6, '0')}`;
@@ -121,7 +121,7 @@ async function connect(cluster: NatsCluster, user: string, replicas?: number): P
   return BusService.connect({ service: user, servers, user, password, inboxPrefix, apiPrefix, replicas });
 }
 
-/** @returns what did not hold */
+/** @returns violated invariants */
 async function play({ rate, downMs, upMs }: Pace): Promise<string[]> {
   const queue = await Queue.open();
   try {
@@ -152,7 +152,7 @@ async function play({ rate, downMs, upMs }: Pace): Promise<string[]> {
 async function untilRest(queue: Queue): Promise<string[]> {
   const until = performance.now() + RESTS_WITHIN_MS;
   for (;;) {
-    // While a leader is chosen nobody answers.
+    // Requests fail during a leader election.
     const remains = await queue.remains().catch(() => null);
     const problems = remains === null ? ['the brokers do not answer'] : problemsOf(remains);
     if (problems.length === 0 || performance.now() > until) return problems;

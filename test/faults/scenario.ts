@@ -4,10 +4,10 @@ import type { RunLog } from '../e2e/support/run-log';
 import { problemsOf, remainsOf, type RunSize } from './checker';
 import { IllHost } from './ill-host';
 
-/** A fault, as a run meets it. */
+/** A fault during a run. */
 export interface Scenario {
   name: string;
-  /** What a run holds out, in a line. */
+  /** What the run must survive, in one line. */
   shows: string;
   fleet?: Omit<FleetOptions, 'database' | 'env'>;
   play(lab: FaultLab): Promise<void>;
@@ -19,11 +19,11 @@ const RUN_MS = 300_000;
 /** A fleet, and the run that a scenario disturbs. */
 export class FaultLab {
   private runs = 0;
-  /** Of the run that was begun last. */
+  /** Size of the most recently started run. */
   private size = SIZE;
-  /** Of the run that was begun last; a scenario has one once it has begun one. */
+  /** Log of the most recently started run; undefined before that. */
   log!: RunLog;
-  /** What a scenario found that no run must show. */
+  /** Violated expectations of a scenario. */
   readonly problems: string[] = [];
 
   private constructor(
@@ -36,7 +36,7 @@ export class FaultLab {
     return new FaultLab(await TestFleet.start({ ...options, database: 'postgres', env: host.env }), host);
   }
 
-  /** Plays a scenario to the end of its run. @returns what did not hold */
+  /** Plays a scenario to the end of its run. @returns violated invariants */
   async play(scenario: Scenario): Promise<string[]> {
     this.problems.length = 0;
     try {
@@ -50,7 +50,7 @@ export class FaultLab {
     }
   }
 
-  /** Begins a run of four steps, unless a scenario needs more; `training` are options of that group that win. */
+  /** Starts a run of four steps by default; `training` overrides options of that group. */
   async beginRun(name: string, training: object = {}, steps = SIZE.steps): Promise<RunLog> {
     this.size = { ...SIZE, steps };
     const { groupSize, groupsPerBatch } = SIZE;
@@ -64,18 +64,18 @@ export class FaultLab {
     return this.log;
   }
 
-  /** Waits until so many steps are trained. */
+  /** Waits until a number of steps are trained. */
   async trained(steps: number): Promise<void> {
     await this.fleet.until(`step ${steps}`, () => this.log.steps.length >= steps, RUN_MS);
   }
 
-  /** Waits until so many episodes have begun that are not over. */
+  /** Waits until a number of episodes are in progress. */
   async playing(count: number): Promise<void> {
     const open = (): number => this.log.events('rollout_started').length - this.log.trajectories.length;
     await this.fleet.until(`${count} episodes that are played`, () => open() >= count, RUN_MS);
   }
 
-  /** Notes what should be otherwise; the run goes on. */
+  /** Records a violated expectation; the run continues. */
   expect(holds: boolean, otherwise: string): void {
     if (!holds) this.problems.push(otherwise);
   }

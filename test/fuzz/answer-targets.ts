@@ -12,10 +12,10 @@ import {
 import { OUTPUTS } from '../../libs/actions/test/outputs';
 import type { Target } from './target';
 
-/** Longest processor time for one answer: a hundred times what the longest that are made here take. */
+/** Maximum CPU time for one answer: a hundred times that of the longest generated ones. */
 const MOST_MS = 2_000;
 
-/** A phone, a desktop that the model sees smaller, and a screen of few pixels. */
+/** A phone, a desktop that the model sees downscaled, and a tiny screen. */
 const SCREENS: readonly ScreenSizes[] = [
   { screenshot: { width: 160, height: 224 }, modelImage: { width: 160, height: 224 } },
   { screenshot: { width: 1920, height: 1080 }, modelImage: { width: 1288, height: 728 } },
@@ -43,14 +43,17 @@ const ACTIONS: Action[] = [
   { action: 'finish', success: false },
 ];
 
-/** Right answers of a dialect, as models write them and as it does itself, of one action and of several; and what others answer. */
+/**
+ * Valid answers of an action format, as written by models and by the format itself, with one action and several; and
+ * answers of other formats.
+ */
 function answersOf(name: string, dialect: Dialect): string[] {
   const documented = OUTPUTS.filter(([of]) => of === name).map(([, answer]) => answer);
   const written = [...ACTIONS.map((action) => [action]), ACTIONS.slice(0, 2), ACTIONS].flatMap((actions) => {
     try {
       return [dialect.format(actions, SCREENS[0])];
     } catch (error) {
-      // It has no words for one of them.
+      // The format does not support one of the actions.
       if (error instanceof RangeError) return [];
       throw error;
     }
@@ -58,15 +61,15 @@ function answersOf(name: string, dialect: Dialect): string[] {
   return [...ANSWERS, ...documented, ...written, `I think so.\n${written[0]}`];
 }
 
-/** A dialect with its numbers in each space that it can have. */
+/** An action format with each of its coordinate spaces. */
 function spacesOf(name: string): Dialect[] {
   if (!Object.hasOwn(dialectFactories, name)) return WHOLE_SPACES.map(jsonInSpace);
   return COORDINATE_SPACES.map((space) => dialectFactories[name].create(space));
 }
 
 /**
- * A parser of answers never throws; what it refuses it says why, where, and what is expected instead; what it reads it can write, and
- * reads again as the same, or as a neighbour that is written in the same way.
+ * A parser of answers never throws; a refusal says why, where, and what is expected instead; a parsed answer can be
+ * formatted, and parses to the same actions again, or to neighboring ones with the same text.
  */
 function feedTo(dialect: Dialect, sizes: ScreenSizes, answer: string): boolean {
   const parsed = dialect.parse(answer, sizes);
@@ -94,8 +97,8 @@ function feedTo(dialect: Dialect, sizes: ScreenSizes, answer: string): boolean {
 const PLACES: readonly string[] = ['x', 'y', 'from', 'to'];
 
 /**
- * The middle of a box may be a pixel that no whole number of the space means, where those are coarser than pixels: then it is written as the
- * one beside it. Everything but places is the same.
+ * The center of a box may be a pixel that no integer of the coordinate space maps to, if those are coarser than
+ * pixels: then its neighbor is written. Everything except positions must be equal.
  */
 function areNeighbours(actions: readonly Action[], others: readonly Action[]): boolean {
   const rest = (of: readonly Action[]) =>
@@ -111,10 +114,10 @@ function areNeighbours(actions: readonly Action[], others: readonly Action[]): b
   );
 }
 
-/** In these units an answer may hold halves of surrogate pairs, as escapes in JSON do. */
+/** In these units an answer may contain lone surrogates, like escapes in JSON. */
 const ENCODING = 'utf16le';
 
-/** What models answer, by dialect. The length of an answer says on which screen and in which space it is read. */
+/** Model answers, by action format. The length of an answer selects its screen and coordinate space. */
 export const answerTargets: readonly Target[] = Object.entries(dialects).map(([name, dialect]): Target => {
   const samples = answersOf(name, dialect);
   const spaces = [dialect, ...spacesOf(name)];

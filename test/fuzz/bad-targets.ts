@@ -2,7 +2,7 @@ import type { Target } from './target';
 
 const text = (input: Uint8Array): string => Buffer.from(input).toString('utf8');
 
-/** Parsers with every fault that is looked for, so that a test sees it found. */
+/** Parsers with every kind of fault, to test that each is detected. */
 export const targets: readonly Target[] = [
   { name: 'good', input: (mutator) => mutator.bytes([Buffer.from('{}')]), feed: () => true },
   {

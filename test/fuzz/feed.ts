@@ -5,12 +5,12 @@ import { Mutator } from './mutate';
 import { Place } from './place';
 import { type Memory, type Order, type Report, seedOf, type Slowest, type Target } from './target';
 
-/** Feeds targets in a process of its own: what overflows its memory or never returns ends nothing else. */
+/** Feeds targets in a separate process, so that a memory overflow or an endless loop affects nothing else. */
 
-/** Most looks at the memory in an order, and fewest inputs between two: each collects garbage for 0.1 s. */
+/** Maximum memory measurements per order, and minimum inputs between two: each collects garbage for 0.1 s. */
 const LOOKS = 10;
 const BETWEEN_LOOKS = 100;
-/** Parsers that never wait would keep reports from being sent. */
+/** Synchronous parsers would otherwise keep reports from being sent. */
 const BREATHE_MS = 250;
 
 const [placeFile, targetsModule] = process.argv.slice(2);
@@ -23,7 +23,7 @@ function report(message: Report): void {
 }
 
 function memory(): Memory {
-  // Twice: finalizers of the first free what the second finds.
+  // Twice: finalizers of the first collection free what the second finds.
   globalThis.gc?.();
   globalThis.gc?.();
   const { heapUsed, external, rss } = process.memoryUsage();

@@ -7,36 +7,36 @@ import type { Order, Report, Slowest } from './target';
 import { type Trend, trendOf } from '@ui-rl/testkit';
 
 const root = join(__dirname, '../..');
-/** An input that is not read in this time is one that hangs. */
+/** Time after which an input counts as hung. */
 const HANG_MS = 60_000;
 const LOOK_MS = 500;
-/** Of V8's heap. */
+/** Limit of V8's heap. */
 const HEAP_MEGABYTES = 512;
-/** Bytes that caches may still take after the first fifth of the inputs. */
+/** Bytes by which caches may still grow after the first fifth of the inputs. */
 const MOST_GROWTH = 16e6;
 
-/** What became of an order. */
+/** The result of an order. */
 export interface Turn extends Order {
   accepted: number;
   seconds: number;
   slowest: Slowest;
   rss: Trend;
   retained: Trend;
-  /** What went wrong, and with which input: the last one that was fed. */
+  /** The failure, and the number of its input: the last one fed. */
   failure?: { at: number; message: string };
 }
 
 export interface FeederOptions {
-  /** Module with `targets`. Default: all there are. */
+  /** Module with `targets`; by default all targets. */
   targets?: string;
   hangMs?: number;
 }
 
 type Look = readonly [fed: number, bytes: number];
 
-/** A process that feeds targets one after the other, watched from outside; another one takes its place where it crashed or hangs. */
+/** A monitored process that feeds targets one after the other; replaced if it crashes or hangs. */
 export class Feeder {
-  /** Resident bytes of the process by the inputs it was fed, all targets together. */
+  /** Resident bytes of the process by number of inputs, over all targets. */
   rss: Look[] = [];
   private child: ChildProcess | undefined;
   private ready: Promise<unknown> = Promise.resolve();
@@ -55,7 +55,7 @@ export class Feeder {
     const looks = { rss: [] as Look[], retained: [] as Look[] };
     this.orders += 1;
     const end = await this.outcome(child, order, looks);
-    // It may still be feeding, where the error was nobody's who waits.
+    // It may still be feeding, if the error came from outside the feeding.
     if (end.type === 'failed') await this.end();
     const to = end.type === 'failed' ? end.at + 1 : order.to;
     this.fed += to - order.from;
@@ -147,7 +147,7 @@ export class Feeder {
   }
 }
 
-/** Calls back once the place has stayed the same for too long. */
+/** Calls back if the position has not changed for too long. */
 function watched(at: () => number, hangMs: number, hangs: () => void): NodeJS.Timeout {
   let [last, since] = [-1, Date.now()];
   return setInterval(() => {
@@ -157,7 +157,7 @@ function watched(at: () => number, hangMs: number, hangs: () => void): NodeJS.Ti
   }, LOOK_MS);
 }
 
-/** A failure where memory is kept that no cache needs. */
+/** The failure for a memory leak beyond the allowance for caches. */
 function kept({ to, retained: { begin, end } }: Turn): Pick<Turn, 'failure'> {
   if (end - begin <= MOST_GROWTH) return {};
   return {

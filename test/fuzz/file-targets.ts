@@ -21,7 +21,7 @@ const root = join(__dirname, '../..');
 const fixture = join(root, 'test/golden/fixtures/smolvlm-a/model');
 
 let temporary: string | undefined;
-/** Made once it is needed. */
+/** Created on first use. */
 function folder(): string {
   if (temporary !== undefined) return temporary;
   const made = (temporary = mkdtempSync(join(tmpdir(), 'uirl-fuzzed-')));
@@ -34,7 +34,7 @@ const isModelError = (error: unknown): boolean => error instanceof ModelError;
 const isSettingsError = (error: unknown): boolean =>
   error instanceof SettingsError || error instanceof PluginError;
 
-/** An input as a file of that name. */
+/** Writes an input to a file of that name. */
 function asFile(name: string, input: Uint8Array): string {
   const path = join(folder(), name);
   writeFileSync(path, input);
@@ -99,7 +99,7 @@ const TASKS = [
   { id: 'a', description: 'b', maxSteps: 3, environment: { kind: 'browser', options: { page: 'pocket' } } },
 ];
 const CONVERSATION = { messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }] };
-/** Tasks as files of each format have them. */
+/** Serializes tasks for each file format. */
 const TASK_FILES: Readonly<Record<string, (tasks: readonly unknown[]) => string>> = {
   'tasks.jsonl': (tasks) => tasks.map((task) => JSON.stringify(task)).join('\n'),
   'tasks.yaml': (tasks) => JSON.stringify(tasks),
@@ -133,7 +133,7 @@ const texts: Target[] = [
     name: 'file/conversation.json',
     input: (mutator) => mutator.bytes([Buffer.from(JSON.stringify(mutator.value([CONVERSATION])) ?? '')]),
     feed: async (input) => (await readConversation(asFile('conversation.json', input))) !== undefined,
-    // Errors for a person, without a class of their own.
+    // User-facing errors without their own class.
     isRefusal: (error) => error instanceof Error && error.message.includes(folder()),
   },
   {
@@ -168,7 +168,7 @@ function jsonFile(name: string, feed: Target['feed']): Target {
 
 let promptFolder: ReturnType<typeof loadPromptFolder> | undefined;
 
-/** Two tensors: header with its length before it, then the numbers. */
+/** Two tensors: length of the header, header, data. */
 function smallSafetensors(): Buffer {
   const header = Buffer.from(
     JSON.stringify({

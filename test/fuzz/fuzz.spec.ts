@@ -5,7 +5,7 @@ import type { Order } from './target';
 import { targets } from './targets';
 
 const SEED = 1;
-/** Inputs of each target, and answers for each dialect, which cost the least. By command there are many more. */
+/** Inputs per target; for action formats, whose answers are cheapest, answers. The command runs many more. */
 const INPUTS = 200;
 const ANSWERS = 3_000;
 
@@ -24,7 +24,7 @@ it('nothing that reads what others wrote throws, hangs, crashes or keeps memory,
   expect(turns.map(({ target, to }) => `${target} ${to}`).toSorted()).toEqual(
     targets.map(({ name }) => `${name} ${inputsOf(name)}`).toSorted(),
   );
-  // Both kinds: a target whose inputs are all refused, or all accepted, tests nothing.
+  // Both outcomes must occur: a target that refuses, or accepts, all inputs tests nothing.
   for (const { target, accepted } of turns) {
     expect(`${target}: ${accepted > 0}`).toBe(`${target}: true`);
     expect(`${target}: ${accepted < inputsOf(target)}`).toBe(`${target}: true`);

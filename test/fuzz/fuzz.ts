@@ -4,10 +4,10 @@ import type { Order } from './target';
 import { type Trend, trendOf } from '@ui-rl/testkit';
 
 export interface FuzzOptions extends FeederOptions {
-  /** Default: as many as there are cores. */
+  /** Default: the number of cores. */
   processes?: number;
   onTurn?: (turn: Turn) => void | Promise<void>;
-  /** No further order is begun once this says so. */
+  /** Stops starting orders when it returns true. */
   isOver?: () => boolean;
 }
 
@@ -17,7 +17,7 @@ export interface Fuzzed {
   processes: Trend[];
 }
 
-/** Feeds one order after the other in several processes; every process feeds many targets. */
+/** Executes orders in several processes; every process feeds many targets. */
 export async function fuzz(next: () => Order | undefined, options: FuzzOptions = {}): Promise<Fuzzed> {
   const turns: Turn[] = [];
   const feeders = Array.from(

@@ -8,7 +8,7 @@ import type { Trend } from '@ui-rl/testkit';
 
 const FILE = join(__dirname, 'ledger.json');
 
-/** Memory in MB, and by 1,000 inputs in kB with the standard error. */
+/** Memory in MB, and its growth per 1,000 inputs in kB with the standard error. */
 interface Growth {
   begin: number;
   end: number;
@@ -20,7 +20,7 @@ interface FedTurn {
   from: number;
   to: number;
   accepted: number;
-  /** Processor time of the slowest input. */
+  /** CPU time of the slowest input. */
   slowestMs: number;
   rss: Growth;
   retained: Growth;
@@ -30,7 +30,7 @@ interface Failure {
   at: number;
   message: string;
   commit: string;
-  /** Where it was fed again and passed. */
+  /** Commit at which it was repeated and passed. */
   mended?: string;
 }
 
@@ -45,7 +45,7 @@ interface Sitting {
   begun: string;
   seconds: number;
   inputs: number;
-  /** Of each process over all targets that it was fed. */
+  /** Of each process over all of its targets. */
   rss: Growth[];
 }
 
@@ -56,12 +56,12 @@ interface Content {
   targets: Record<string, FedTarget>;
 }
 
-/** Where modules lie on this machine says nothing of what failed. */
+/** Removes local module paths from a failure message. */
 function withoutPlaces(message: string): string {
   return message.replaceAll(/\/[^\s():]*\//g, '').slice(0, 300);
 }
 
-/** What was fed in all sittings, in a file that is committed: the next one goes on where the last one ended. */
+/** The totals of all sessions, in a committed file: the next session continues where the last one ended. */
 export class Ledger {
   private readonly commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
     encoding: 'utf8',
@@ -78,7 +78,7 @@ export class Ledger {
     return this.content.inputs;
   }
 
-  /** Inputs that a target was fed. */
+  /** Inputs fed to a target so far. */
   fed(target: string): number {
     return this.content.targets[target]?.inputs ?? 0;
   }
@@ -89,7 +89,7 @@ export class Ledger {
     return failures.filter(({ mended }) => mended === undefined).map(({ at }) => at);
   }
 
-  /** An input that failed once was fed again. */
+  /** Records the repetition of an input that failed before. */
   async repeat({ target, from, failure }: Turn): Promise<void> {
     if (failure !== undefined) return;
     for (const each of this.content.targets[target].failures) if (each.at === from) each.mended = this.commit;
@@ -136,7 +136,7 @@ function growthOf({ begin, end, slope, error }: Trend): Growth {
   return {
     begin: rounded(begin / 1e6),
     end: rounded(end / 1e6),
-    // Bytes an input are kB a thousand inputs.
+    // Bytes per input equal kB per thousand inputs.
     slope: perThousand(slope),
     error: perThousand(error),
   };

@@ -23,9 +23,9 @@ const HELP = `npm run fuzz -- [options]
   --subjects N     sends N wrong messages to the services of a run instead, and looks whether they serve another one afterwards
 `;
 
-/** Inputs of a target in a row, where a sitting feeds it more: these, or a tenth of all that it is to have. */
+/** Consecutive inputs of a target, if a session feeds it more: these, or a tenth of its total. */
 const SLICE = 10_000;
-/** A target is left alone for the rest of a sitting that has found so many failures of it. */
+/** Failures after which a session skips a target. */
 const MOST_FAILURES = 5;
 
 function readOptions() {
@@ -83,7 +83,7 @@ function reportOfMessages({ subjects, ended, memory: bytes }: MessagesReport): v
   process.exitCode = ended.length + unanswered === 0 ? 0 : 1;
 }
 
-/** Feeds what the ledger counts too few of, the least fed target first; before that, what failed once. */
+/** Repeats earlier failures, then feeds missing inputs, starting with the target that has the fewest. */
 async function goOn(names: readonly string[], inputs: number, options: FuzzOptions): Promise<Turn[]> {
   const ledger = new Ledger();
   const begun = new Date();

@@ -33,7 +33,7 @@ const sha256 = 'ab'.repeat(32);
 const png = Buffer.from('89504e470d0a1a0a', 'hex');
 const screenshot = { png, sha256, width: 160, height: 224 };
 
-/** What travels as JSON in streams and buckets: class, and messages as services write them. */
+/** JSON messages of streams and buckets: class, and samples as written by services. */
 const JSON_MESSAGES: Readonly<Record<string, { schema: MessageSchema<unknown>; samples: object[] }>> = {
   task: { schema: Task, samples: [makeTask(), { description: 'Enable Wi-Fi' }] },
   rollout: { schema: RolloutRequest, samples: [makeRollout()] },
@@ -130,7 +130,7 @@ const act = {
   seed: 3,
 };
 
-/** What travels as MessagePack in requests and replies. */
+/** MessagePack messages of requests and replies. */
 const BINARY_MESSAGES: Readonly<Record<string, { schema: MessageSchema<unknown>; sample: object }>> = {
   env_open: {
     schema: EnvOpenRequest,
@@ -230,7 +230,7 @@ const BINARY_MESSAGES: Readonly<Record<string, { schema: MessageSchema<unknown>;
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value) ?? 'null');
 
-/** Values that MessagePack cannot carry are left to its bytes. */
+/** Values that MessagePack cannot encode are covered by byte mutations. */
 function packed(value: unknown): Uint8Array {
   try {
     return encode(value, { ignoreUndefined: true });

@@ -6,29 +6,29 @@ import { Mutator } from './mutate';
 import { answers, openWays, residentBytes, RUN, targetOf, type Way } from './subjects';
 import { seedOf } from './target';
 
-/** Requests that wait for their replies at a time. */
+/** Concurrent requests. */
 const AT_ONCE = 100;
-/** Requests between two looks at the services. */
+/** Requests between two measurements of the services. */
 const ROUND = 2_000;
-/** How long a reply may take, in milliseconds. */
+/** Time limit of a reply, in milliseconds. */
 const DEADLINE_MS = 10_000;
 const LOOK_EVERY_MS = 20_000;
 const MOST_LOOKS = 15;
-/** Growth between two looks below which memory has settled. */
+/** Growth between two measurements below which memory has settled. */
 const SETTLED = 1.02;
 
 export interface SubjectReport {
   sent: number;
   seconds: number;
-  /** Milliseconds until the reply: of 99 in 100, and at most. */
+  /** Milliseconds until the reply: the 99th percentile, and the maximum. */
   usual: number;
   slowest: number;
-  /** Requests that came to nothing, and how they are made again. */
+  /** Unanswered requests, and how to reproduce them. */
   unanswered: string[];
 }
 
 export interface MessagesReport {
-  /** Subject → what became of the requests. */
+  /** Subject → results of its requests. */
   subjects: Record<string, SubjectReport>;
   /** Services that ended meanwhile, and how. */
   ended: string[];
@@ -36,7 +36,10 @@ export interface MessagesReport {
   memory: Record<string, Trend>;
 }
 
-/** Sends so many wrong MessagePack requests to each subject of a run that goes on. A right one has to be answered after each round. */
+/**
+ * Sends malformed MessagePack requests to each subject of a run in progress. After each round, a valid one must be
+ * answered.
+ */
 export async function fuzzMessages(
   each: number,
   seed: number,
@@ -72,7 +75,7 @@ export async function fuzzMessages(
   }
 }
 
-/** In its first minutes of training a learner fills its caches. Growth after that would be the messages'. */
+/** In the first minutes of training a learner fills its caches. Growth after that is attributed to the messages. */
 async function memorySettles(fleet: TestFleet, say: (line: string) => void): Promise<void> {
   for (let before = 0, looks = 0; looks < MOST_LOOKS; looks++) {
     const bytes = residentBytes(fleet.pidOf('learner'));
@@ -83,7 +86,7 @@ async function memorySettles(fleet: TestFleet, say: (line: string) => void): Pro
   }
 }
 
-/** Sends wrong requests to one subject. */
+/** Sends malformed requests to one subject. */
 class Sender {
   sent = 0;
   private at = 0;
@@ -121,7 +124,7 @@ class Sender {
     const target = targetOf(way);
     const input = target.input(new Mutator(new Random(seedOf(seed, at))));
     const { connection } = this.fleet.bus;
-    // Right ones are another test's: an episode would begin.
+    // Valid ones would start an episode; other tests cover them.
     if (target.feed(input) === true || input.byteLength > (connection.info?.max_payload ?? 0)) return;
     this.sent += 1;
     const began = performance.now();

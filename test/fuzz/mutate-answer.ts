@@ -1,6 +1,6 @@
 import type { Random } from '@ui-rl/random';
 
-/** Classes of characters that parsers tell apart, or should. */
+/** Character classes that parsers distinguish, or should. */
 const CHARACTERS: readonly string[] = [
   'abcxyzABCXYZ_',
   '0123456789.-+eE',
@@ -135,12 +135,12 @@ const BRACKETS = [
   ] as const),
 ];
 
-/** Deepest nesting, which no parser can follow on its stack; most is far less deep. */
+/** Maximum nesting depth, too deep for recursive parsers; most inputs are far shallower. */
 const DEEPEST = 200_000;
 const DEEP = 300;
 const MOST_COPIES = 200;
 
-/** Characters of any class, a few of one in a row. */
+/** Random characters of any class, sometimes repeated. */
 export function characters(random: Random, count: number): string {
   let text = '';
   while (text.length < count) {
@@ -152,7 +152,7 @@ export function characters(random: Random, count: number): string {
 
 type Change = (random: Random, text: string, samples: readonly string[]) => string;
 
-/** One change to what a model answered. */
+/** One change to a model's answer. */
 export const changedAnswer: Change = (random, text, samples) => random.pick(CHANGES)(random, text, samples);
 
 const CHANGES: readonly Change[] = [
@@ -169,7 +169,7 @@ const CHANGES: readonly Change[] = [
   (random, text) => around(random, text, (part) => nested(random, part)),
 ];
 
-/** Some stretch of the text is replaced. */
+/** Replaces a random range of the text. */
 function spliced(random: Random, text: string, by: string): string {
   return around(random, text, () => by);
 }
@@ -197,7 +197,7 @@ function nested(random: Random, part: string): string {
   return open.repeat(depth) + part + (random.chance(0.5) ? close.repeat(depth) : '');
 }
 
-/** As many as do not make an answer of more than a hundred thousand characters. */
+/** Limits repetitions so that the answer has at most a hundred thousand characters. */
 function copies(random: Random, length: number): number {
   return 1 + Math.min(random.below(MOST_COPIES), Math.floor(100_000 / Math.max(1, length)));
 }

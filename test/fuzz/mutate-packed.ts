@@ -1,6 +1,6 @@
 import type { Random } from '@ui-rl/random';
 
-/** Headers of MessagePack behind which a count or a length stands: its bytes. */
+/** MessagePack headers that are followed by a count or a length, with its size in bytes. */
 const HEADERS: readonly [type: number, bytes: number][] = [
   ...([
     [0xdc, 2],
@@ -22,11 +22,11 @@ const HEADERS: readonly [type: number, bytes: number][] = [
     [0xc9, 4],
   ] as [number, number][]),
 ];
-/** Small arrays, maps and texts, whose count stands in the header itself. */
+/** Small arrays, maps and texts, whose count is part of the header. */
 const SMALL = [0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf];
 const MOST_HEADERS = 40;
 
-/** Puts headers that announce too much, too little or nothing into bytes, also many inside of each other. */
+/** Inserts headers with a wrong count or length into bytes, sometimes many nested ones. */
 export function withHeaders(random: Random, input: Uint8Array): Buffer {
   const at = random.below(input.length + 1);
   const header = random.chance(0.2) ? Buffer.from([random.pick(SMALL)]) : counted(random, input.length);

@@ -2,7 +2,9 @@ import { Random } from '@ui-rl/random';
 import { changedAnswer, characters } from './mutate-answer';
 import { withHeaders } from './mutate-packed';
 
-/** Values that parsers trip over: limits of numbers, empty and long texts, names that JavaScript gives a meaning to. */
+/**
+ * Values that often break parsers: numeric limits, empty and long texts, names with a special meaning in JavaScript.
+ */
 const NASTY: readonly unknown[] = [
   ...[null, true, 0, -0, -1, 0.5, 1e308, -1e308, 2 ** 31, 2 ** 32, 2 ** 53, 5e-324],
   ...[
@@ -61,16 +63,16 @@ const BYTES: readonly Buffer[] = [
   ],
 ].map((text) => Buffer.from(text));
 
-/** Deepest nesting that is tried: a hundred times what overflows a stack. */
+/** Maximum nesting depth: a hundred times what overflows a stack. */
 const MOST_REPEATS = 200_000;
-/** Models stop after some thousand tokens; a thousandth of the answers is nested as deep as the above. */
+/** Models stop after some thousand tokens; a thousandth of the answers is nested as deeply as above. */
 const MOST_REPEATS_OF_ANSWERS = 4_000;
 
-/** Makes wrong inputs of right ones: the same generator state gives the same input. */
+/** Creates invalid inputs from valid ones: the same generator state gives the same input. */
 export class Mutator {
   constructor(private readonly random: Random) {}
 
-  /** Some bytes of a sample are changed, moved, doubled, cut off; now and then it stays whole. */
+  /** Changes, moves, duplicates or cuts some bytes of a sample; sometimes leaves it unchanged. */
   bytes(samples: readonly Uint8Array[]): Buffer {
     let input: Buffer = Buffer.from(this.random.pick(samples));
     const changes = this.random.below(5);
@@ -78,13 +80,13 @@ export class Mutator {
     return input;
   }
 
-  /** The same of MessagePack, in half of the cases with headers that say something else than what follows. */
+  /** The same for MessagePack, in half of the cases with wrong headers. */
   packed(samples: readonly Uint8Array[]): Buffer {
     const input = this.bytes(samples);
     return this.random.chance(0.5) ? withHeaders(this.random, input) : input;
   }
 
-  /** Some values inside a plain value are replaced, removed, doubled, nested; now and then it stays whole. */
+  /** Replaces, removes, duplicates or nests some values inside a plain value; sometimes leaves it unchanged. */
   value(samples: readonly unknown[]): unknown {
     const root = { value: structuredClone(this.random.pick(samples)) };
     const changes = this.random.below(4);
@@ -92,7 +94,7 @@ export class Mutator {
     return root.value;
   }
 
-  /** An answer of a model gone wrong; now and then it stays right, or is nothing but characters. */
+  /** A corrupted answer of a model; sometimes unchanged, sometimes only random characters. */
   answer(samples: readonly string[]): string {
     const { random } = this;
     if (random.chance(0.04)) return characters(random, random.below(random.chance(0.05) ? 5_000 : 80));
@@ -137,7 +139,7 @@ export class Mutator {
     }
   }
 
-  /** Around and beyond what messages may nest; deeper ones are made of bytes. */
+  /** Nesting around and beyond the limit of messages; byte mutations create deeper ones. */
   private nested(inner: unknown): unknown {
     let value = inner;
     for (let level = this.random.below(100); level > 0; level -= 1)
@@ -189,7 +191,7 @@ function placesIn(root: object): Place[] {
   const found: Place[] = [];
   const waiting: object[] = [root];
   for (let owner = waiting.pop(); owner !== undefined; owner = waiting.pop()) {
-    // Arrays of thousands of tokens would drown everything else.
+    // Otherwise arrays of thousands of tokens would dominate.
     for (const [key, value] of Object.entries(owner).slice(0, 20)) {
       found.push({ owner, key, value });
       if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value))

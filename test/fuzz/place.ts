@@ -1,8 +1,8 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 
 /**
- * Which input a process is at, in a file: there it can be read from outside while the process hangs, and after it has crashed.
- * Written before each input, which takes microseconds.
+ * Stores the number of the current input in a file, where it can be read while the process hangs, and after it has
+ * crashed. Written before each input, which takes microseconds.
  */
 export class Place {
   private readonly bytes = Buffer.alloc(8);
@@ -12,7 +12,7 @@ export class Place {
     this.file = openSync(path, flags);
   }
 
-  /** `order` counts what the process was told to feed. */
+  /** @param order number of the process's current order */
   write(order: number, at: number): void {
     this.bytes.writeUInt32LE(order, 0);
     this.bytes.writeUInt32LE(at, 4);

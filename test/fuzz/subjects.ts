@@ -10,21 +10,21 @@ import { seedOf, type Target } from './target';
 import { type Trend, trendOf } from '@ui-rl/testkit';
 
 export const RUN = 'fuzzed';
-/** Inputs between two looks at the services. */
+/** Inputs between two measurements of the services. */
 const ROUND = 500;
-/** Messages that are sent at a time. */
+/** Concurrent messages. */
 const AT_ONCE = 50;
-/** Runs besides whose keys are written. */
+/** Nonexistent runs whose keys are written. */
 const FORGED_RUNS = 5;
 
-/** A subject that services listen to, and what is made of messages for it. */
+/** A subject that services listen to, and its generator of messages. */
 export interface Way {
   subject: string;
   target: string;
   request: boolean;
 }
 
-/** Every way to the services of a run; `instance` is its env service. */
+/** Every input of a run's services; `instance` is its env service. */
 function waysTo(run: string, instance: string): Way[] {
   const published = (subject: string, target: string): Way => ({ subject, target, request: false });
   const requested = (subject: string, target: string): Way => ({ subject, target, request: true });
@@ -53,7 +53,7 @@ function waysTo(run: string, instance: string): Way[] {
   ];
 }
 
-/** Every way to the services of a run, once all of them answer. */
+/** Every input of a run's services, once all of them answer. */
 export async function openWays(fleet: TestFleet, log: RunLog): Promise<Way[]> {
   const { instance } = await eventually(
     `the env service of ${log.runId}`,
@@ -71,13 +71,13 @@ async function isAnswered(fleet: TestFleet, subject: string): Promise<boolean> {
 }
 
 export interface Sent {
-  /** Right ones are left out. */
+  /** Without valid messages. */
   count: number;
-  /** Requests that came to nothing, and how they are made again. */
+  /** Unanswered requests, and how to reproduce them. */
   unanswered: string[];
 }
 
-/** Sends the wrong messages with numbers `from` up to `to`. */
+/** Sends the malformed messages with numbers `from` up to `to`. */
 export async function sendWrong(
   fleet: TestFleet,
   ways: readonly Way[],
@@ -103,7 +103,7 @@ async function send(
   const random = new Random(seedOf(seed, at));
   const way = random.pick(ways);
   const input = targetOf(way).input(new Mutator(random));
-  // Right ones are another test's: they would train on what nobody played.
+  // Valid ones would be used for training; other tests cover them.
   if (targetOf(way).feed(input) === true) return;
   const { connection } = fleet.bus;
   if (input.byteLength > (connection.info?.max_payload ?? 0)) return;
@@ -125,11 +125,11 @@ export interface SubjectsReport {
   ended: string[];
   /** Service → resident bytes by messages sent. */
   memory: Record<string, Trend>;
-  /** What a run on the same processes came to afterwards. */
+  /** The result of a later run on the same processes. */
   afterwards: string;
 }
 
-/** Sends wrong messages to the services of a run that goes on, and looks whether they serve another one afterwards. */
+/** Sends malformed messages to the services of a run in progress, then checks that they can serve another run. */
 export async function fuzzSubjects(
   inputs: number,
   seed: number,
@@ -164,7 +164,7 @@ export async function fuzzSubjects(
   }
 }
 
-/** A right request is answered while the wrong ones come in. */
+/** A valid request is answered while malformed ones arrive. */
 export async function answers(fleet: TestFleet): Promise<void> {
   await fleet.until(
     'the learner to answer',

@@ -1,17 +1,17 @@
 import type { Mutator } from './mutate';
 
-/** One parser, or one way in. */
+/** One parser, or one service input. */
 export interface Target {
   name: string;
   /** The next input. */
   input(mutator: Mutator): Uint8Array;
   /**
    * Takes an input. Returns whether it was accepted.
-   * @throws what `isRefusal` knows, and nothing else, whatever the input is
+   * @throws only errors that `isRefusal` recognizes, for any input
    */
   feed(input: Uint8Array): boolean | Promise<boolean>;
   isRefusal?(error: unknown): boolean;
-  /** Longest processor time for one input; longer is a failure. Without it only what never returns is. */
+  /** Maximum CPU time for one input; exceeding it is a failure. Without it, only an endless input fails. */
   mostMs?: number;
 }
 
@@ -23,29 +23,29 @@ export interface Order {
   to: number;
 }
 
-/** What a process that feeds targets says. */
+/** Messages of a process that feeds targets. */
 export type Report =
   | { type: 'ready' }
   | ({ type: 'memory'; fed: number } & Memory)
   | { type: 'done'; accepted: number; slowest: Slowest }
   | { type: 'failed'; message: string };
 
-/** Bytes after garbage is collected. */
+/** Bytes after garbage collection. */
 export interface Memory {
-  /** Of the process, as the system sees it. */
+  /** Resident set of the process. */
   rss: number;
-  /** Of V8's heap and of arrays outside it. */
+  /** V8's heap and external arrays. */
   retained: number;
 }
 
 /** The input that took the longest. */
 export interface Slowest {
   at: number;
-  /** Processor time. */
+  /** CPU time. */
   ms: number;
 }
 
-/** The state of the generator for one input of a target: that input can be made again alone. */
+/** The generator state for one input of a target, from which that input can be reproduced alone. */
 export function seedOf(seed: number, at: number): number {
   return (Math.imul(seed, 0x9e3779b1) + at) | 0;
 }

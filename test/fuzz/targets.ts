@@ -3,5 +3,5 @@ import { fileTargets } from './file-targets';
 import { messageTargets } from './message-targets';
 import type { Target } from './target';
 
-/** Everything that reads what others wrote. */
+/** Every parser of external input. */
 export const targets: readonly Target[] = [...messageTargets, ...fileTargets, ...answerTargets];

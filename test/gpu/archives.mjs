@@ -1,4 +1,4 @@
-// Programs of the system that a bundle is made with.
+// System programs that build a bundle.
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
@@ -20,18 +20,18 @@ function run(program, args, options = {}) {
   if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${error?.message ?? stderr}`);
 }
 
-/** A program without its symbols. */
+/** Strips the symbols of a program. */
 export function strip(from, to) {
   copyFileSync(from, to);
   run('strip', ['--strip-all', to]);
 }
 
-/** Packages of this system, as its mirror has them. */
+/** Downloads packages of this system from its mirror. */
 export function download(names, folder) {
   const scratch = mkdtempSync(join(tmpdir(), 'ui-rl-packages-'));
   try {
     run('apt-get', ['download', '-o', 'APT::Sandbox::User=root', ...names], { cwd: scratch });
-    // An epoch is written as %3a, which not everything that carries files takes.
+    // An epoch is written as %3a, which not every transfer tool supports.
     for (const name of readdirSync(scratch)) {
       copyFileSync(join(scratch, name), join(folder, name.replace(/_\d+%3a/, '_')));
     }
@@ -41,8 +41,8 @@ export function download(names, folder) {
 }
 
 /**
- * A folder as a package of Debian: whoever has dpkg can unpack it, without xz. Machine code shrinks by a further tenth where its jumps
- * are made absolute (--x86), which dpkg-deb does not do by itself.
+ * Packs a folder as a Debian package: anyone with dpkg can unpack it, without xz. Machine code compresses by a
+ * further tenth if its jumps are absolute (--x86), which dpkg-deb does not support.
  */
 export function archive(folder, file) {
   const scratch = mkdtempSync(join(tmpdir(), 'ui-rl-archive-'));
@@ -70,7 +70,7 @@ export function archive(folder, file) {
 }
 
 const XZ = ['--x86', '--lzma2=preset=6,dict=64MiB', '--check=crc32'];
-/** Changes with what makes other bytes of the same files. */
+/** Changes if the same files would be packed differently. */
 export const PACKED_HOW = XZ.join(' ');
 
 const CONTROL = `Package: ui-rl-gpu
@@ -80,7 +80,7 @@ Maintainer: ui-rl
 Description: what a machine with a GPU needs to run this project's tests and bench
 `;
 
-/** An archive of `ar`, as deb(5) describes it. */
+/** An archive of `ar`, as specified by deb(5). */
 export function arOf(members) {
   const parts = members.flatMap(({ name, data }) => {
     const header = [

@@ -1,4 +1,5 @@
-// npm run gpu:bundle: makes test/gpu/bundle, a folder that a machine with a GPU needs nothing beside: no network, no Node, no checkout.
+// npm run gpu:bundle: builds test/gpu/bundle, a self-contained folder for a machine with a GPU: without network, Node
+// or checkout.
 import { createHash } from 'node:crypto';
 import {
   cpSync,
@@ -15,16 +16,16 @@ import { parseArgs } from 'node:util';
 import { root } from '../../deploy/local/tools.mjs';
 import { archive, download, PACKED_HOW, strip } from './archives.mjs';
 
-/** MiB. What carries it takes little more. */
+/** Maximum size in MiB, a limit of the transfer. */
 export const LIMIT_MIB = 60;
 
 const here = join(root, 'test/gpu');
 
-/** Of each fixture: what a conversation needs, and not the tensors of other tests. */
+/** The files of each fixture that a conversation needs, without the tensors of other tests. */
 export const FIXTURES = ['qwen2-vl-b', 'smolvlm-a'];
 const OF_A_FIXTURE = ['expected.json', 'images', 'model'];
 
-/** What the built command asks Node for: they bring programs of their own. */
+/** Packages that the built command requires at run time, since they contain native programs. */
 export const PACKAGES = [
   'onnxruntime-node',
   'onnxruntime-common',
@@ -36,7 +37,10 @@ export const PACKAGES = [
   'semver',
 ];
 
-/** Of the system: loader of Vulkan, what NVIDIA's driver for it and vulkaninfo ask for, and the C++ library. Taken where they are missing. */
+/**
+ * System packages: the Vulkan loader, dependencies of NVIDIA's Vulkan driver and of vulkaninfo, and the C++ library.
+ * Used if the machine lacks them.
+ */
 export const SYSTEM_PACKAGES = [
   'libvulkan1',
   'vulkan-tools',
@@ -57,7 +61,7 @@ export const SYSTEM_PACKAGES = [
   'libgcc-s1',
 ];
 
-/** The sources as the tests compile them, and the libs by their names. */
+/** The sources as compiled for tests, and the libs by name. */
 async function sources() {
   const { transform } = await import('@swc/core');
   const { jest } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -71,7 +75,7 @@ async function sources() {
   };
 }
 
-/** The command and the thread of its engine, each as one file. */
+/** Bundles the command and its engine thread into one file each. */
 export async function buildCommand(out) {
   const { rolldown } = await import('rolldown');
   const bundle = await rolldown({
@@ -79,7 +83,7 @@ export async function buildCommand(out) {
     plugins: [await sources()],
     cwd: root,
     platform: 'node',
-    // What is not installed is optional to who asks for it.
+    // A package that is not installed is optional for its importer.
     external: (id) => PACKAGES.some((name) => id === name || id.startsWith(`${name}/`)),
     logLevel: 'silent',
   });
@@ -103,7 +107,7 @@ function copyPackages(out) {
   }
 }
 
-/** Models and golden fixtures, to where the command looks for them. */
+/** Copies models and golden fixtures to the paths that the command uses. */
 export function copyData(out) {
   cpSync(join(root, 'deploy/local/model'), join(out, 'deploy/local/model'), { recursive: true });
   for (const fixture of FIXTURES) {
@@ -114,7 +118,10 @@ export function copyData(out) {
   }
 }
 
-/** What the other machine unpacks into one folder: programs, which seldom change, and the command with what it reads. */
+/**
+ * Two archives for the other machine to unpack into one folder: programs, which rarely change, and the command with
+ * its data.
+ */
 async function gather({ programs, command }) {
   copyPackages(join(programs, 'node_modules'));
   mkdirSync(join(programs, 'bin'));
@@ -124,7 +131,7 @@ async function gather({ programs, command }) {
   writeFileSync(join(command, 'package.json'), '{"private":true,"type":"commonjs"}\n');
 }
 
-/** Packs a folder, or takes what was packed of equal files before. */
+/** Packs a folder, or reuses an archive of equal files. */
 function pack(folder, file) {
   const hash = createHash('sha256').update(PACKED_HOW);
   for (const path of [...filesBelow(folder)].toSorted((x, y) => x.localeCompare(y))) {
@@ -147,7 +154,7 @@ function* filesBelow(folder) {
   }
 }
 
-/** What is in a bundle, to be read and to be checked. */
+/** The contents of a bundle, for display and verification. */
 function manifestOf(bundle, stages) {
   const sized = (folder, path) => ({ file: relative(folder, path), bytes: statSync(path).size });
   const packed = [...filesBelow(bundle)].map((path) => ({
@@ -163,7 +170,7 @@ function manifestOf(bundle, stages) {
   };
 }
 
-/** What the command cannot do without, of what is unpacked. */
+/** Unpacked files that the command requires. */
 export const NEEDED = [
   'bin/node',
   'test/gpu/main.js',
@@ -179,7 +186,7 @@ export const NEEDED = [
   }),
 ];
 
-/** What a bundle lacks of that, and of what lies beside it. */
+/** Required files that are missing, in the archives or beside them. */
 export function missingIn({ packed, unpacked }) {
   const has = (list, begin) => list.some(({ file }) => file.startsWith(begin));
   const outside = [

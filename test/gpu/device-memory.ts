@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 
 const EVERY_MS = 250;
 
-/** Follows how much of the device's memory is taken, where nvidia-smi tells it. */
+/** Tracks the used memory of the device, if nvidia-smi reports it. */
 export class DeviceMemoryWatch {
   private begin: number | undefined;
   private peak: number | undefined;
@@ -12,7 +12,7 @@ export class DeviceMemoryWatch {
     void this.look();
   }
 
-  /** MiB that were taken at most beyond what was taken when the watch began; undefined where nobody tells. */
+  /** Peak MiB used in addition to the start of the watch; undefined if not reported. */
   stop(): number | undefined {
     this.stopped = true;
     return this.begin === undefined || this.peak === undefined ? undefined : this.peak - this.begin;

@@ -14,17 +14,17 @@ interface Expected {
 }
 
 /**
- * Of log-probabilities, to those of the reference in float32. The fixtures' are around -13: rounding nothing but the weights to
- * bfloat16 moves one by 0.19, to float16 by 0.02.
+ * Maximum difference of log-probabilities from the reference in float32. The fixtures' values are around -13:
+ * rounding only the weights to bfloat16 changes one by 0.19, to float16 by 0.02.
  */
 const TOLERANCE = { fp32: 1e-4, fp16: 0.1 } as const;
 
-/** Of the loss and the norm of the gradient, relative to the CPU's. */
+/** Maximum difference of the loss and the gradient norm, relative to the CPU's. */
 const STEP_TOLERANCE = { fp32: 1e-3, fp16: 2e-2 } as const;
 
 const MAX_TOKENS = 8;
 
-/** A conversation is scored and answered as the reference implementation of its family does it: test/golden. */
+/** Scores and answers a conversation like the reference implementation of its family: test/golden. */
 export async function golden(fixture: string, variant: Variant, cacheDir: string): Promise<Line> {
   const dir = join(fixtures, fixture);
   const expected = JSON.parse(readFileSync(join(dir, 'expected.json'), 'utf8')) as Expected;
@@ -71,7 +71,7 @@ function wrongIn(
   if (found.length !== logprobs.length) return `${found.length} scores instead of ${logprobs.length}`;
   if (!found.every(Number.isFinite)) return 'a score is no number';
   const answer = greedy.slice(0, tokens.length);
-  // Two tokens that are as likely but for the last digits may change places in fp16.
+  // In fp16, two almost equally probable tokens may swap.
   const isSame = compute === 'fp16' || tokens.every((token, i) => token === answer[i]);
   return isSame ? null : `answers ${tokens.join(' ')} instead of ${answer.join(' ')}`;
 }
@@ -81,7 +81,7 @@ interface Step {
   gradNorm: number;
 }
 
-/** A training step of an adapter, beside the same step on the CPU; layers one by one, as a deep model takes it. */
+/** A LoRA training step, compared with the same step on the CPU; layer by layer, as for a deep model. */
 export async function goldenStep(fixture: string, variant: Variant, cacheDir: string): Promise<Line> {
   const images = ['0.png', '1.png'].map((name) => readFileSync(join(fixtures, fixture, 'images', name)));
   const model = await TestModel.in(join(fixtures, fixture, 'model'), images);
@@ -93,7 +93,7 @@ export async function goldenStep(fixture: string, variant: Variant, cacheDir: st
       componentFiles: [],
       cacheDir,
     });
-    // The first changes what begins as zero, so that the gradients of the second reach all of the adapter.
+    // The first step changes the zero-initialized matrices, so that the second has gradients for the whole adapter.
     await train(engine, model.lessons());
     const stepped = await train(engine, model.lessons());
     await engine.stop();

@@ -91,7 +91,7 @@ interface Bundle {
   archived: string;
 }
 
-/** Imports the program as Node does: what it makes of a folder, and what it says of lists of files. */
+/** Imports the program with Node: what it computes for a folder, and its check of file lists. */
 const PROGRAM = `
 import { readFileSync } from 'node:fs';
 const { buildCommand, copyData, FIXTURES, PACKAGES, NEEDED, SYSTEM_PACKAGES, missingIn } = await import('./test/gpu/bundle.mjs');
@@ -161,7 +161,7 @@ describe('the bundle', () => {
     expect(list('--quick', '--only', 'of two layers, cpu')).toEqual(['figures of two layers, cpu']);
   });
 
-  /** What a part tells, of a command that has nothing but what it brings. */
+  /** The output of a part, run by the bundled command alone. */
   function linesOf(...args: string[]): Promise<Line[]> {
     const child = fork(command(), ['--part', folder, 'true', ...args], { env: environment, silent: true });
     const lines: Line[] = [];

@@ -1,4 +1,4 @@
-/** What a model is run on, and how products with frozen weights are computed there. */
+/** The devices of a model, and the precision of products with frozen weights. */
 export const VARIANTS = {
   cpu: { device: 'cpu', compute: 'fp32' },
   'webgpu fp32': { device: 'webgpu', compute: 'fp32' },
@@ -11,18 +11,18 @@ export function isVariant(name: string | undefined): name is Variant {
   return name !== undefined && Object.hasOwn(VARIANTS, name);
 }
 
-/** One line of `results.jsonl`: written when it is known, so that a run that is cut short leaves what it found. */
+/** One line of `results.jsonl`, written as soon as it is known, so that an interrupted run keeps its results. */
 export type Line =
   | { kind: 'fact'; name: string; value: string }
   | {
       kind: 'check';
-      /** what was compared with what */
+      /** the compared quantities */
       name: string;
       variant: Variant;
       /** largest difference */
       gap: number;
       tolerance: number;
-      /** what else has to hold; null where it does */
+      /** another violated condition; null if all hold */
       wrong: string | null;
     }
   | { kind: 'figure'; model: string; variant: Variant; what: string; unit: string; value: number }
@@ -34,7 +34,7 @@ export type Line =
       unit: string;
       shares: Readonly<Record<string, number>>;
     }
-  /** a part that did not come to its end */
+  /** a part that did not finish */
   | { kind: 'failure'; part: string; reason: string };
 
 export function holds(line: Line & { kind: 'check' }): boolean {

@@ -21,12 +21,12 @@ const HELP = `run.sh OUT [options]      what a GPU does with this project: golde
   --list          names the parts
 `;
 
-/** Few cores are left to what is measured. */
+/** Measurements leave few cores for other work. */
 const CORES_TO_SPARE = 4;
 
 interface Run {
   out: string;
-  /** folder of models that are made */
+  /** folder of generated models */
   dir: string;
   quick: boolean;
   deadline: number;
@@ -77,7 +77,7 @@ async function runAll(parts: readonly Part[], run: Run): Promise<void> {
   }
 }
 
-/** Makes the models that parts need, meanwhile where there are cores to spare. */
+/** Generates the models for the parts, concurrently if there are enough cores. */
 function modelsFor(
   parts: readonly Part[],
   run: Run,
@@ -100,7 +100,7 @@ function modelsFor(
   return { made, stop: () => void making?.kill('SIGKILL') };
 }
 
-/** One part in a process of its own; whether it came to its end. */
+/** Runs one part in its own process. Returns whether it finished. */
 async function runOne(part: Part, run: Run, onStart?: (child: ChildProcess) => void): Promise<boolean> {
   const { name, args, limit, model, variant } = part;
   const tell = (line: Line): void => note(line, run);
@@ -125,7 +125,7 @@ interface ChildOptions {
   onStart?: ((child: ChildProcess) => void) | undefined;
 }
 
-/** Why it failed, if it did. */
+/** Returns the reason of a failure, if any. */
 function runChild(
   args: readonly string[],
   run: Run,
@@ -171,7 +171,7 @@ function note(line: Line, { out, lines }: Run): void {
   if (line.kind !== 'shares') console.log(`  ${JSON.stringify(line)}`);
 }
 
-/** The process of a part: tells each line to the one that asked for it. */
+/** The process of a part: sends each line to its parent. */
 async function answerAsPart([dir, quick, ...args]: readonly string[]): Promise<void> {
   const told: Promise<void>[] = [];
   const tell = (line: Line): void => {

@@ -10,10 +10,10 @@ interface Load {
   screen: { width: number; height: number };
   /** sequences of a training step */
   sequences: number;
-  /** tokens after the image, and how many of them are trained */
+  /** tokens after the image, and the number of trained ones */
   words: number;
   trained: number;
-  /** sequences that are sampled at once, and how long their answers are */
+  /** concurrently sampled sequences, and the length of their answers */
   rows: readonly number[];
   newTokens: number;
 }
@@ -76,7 +76,7 @@ export interface MeasureOptions {
   tell: Tell;
 }
 
-/** A training step of an adapter and tokens per second, on one device. */
+/** A LoRA training step and tokens per second, on one device. */
 export async function measure({ dir, model, variant, quick, tell }: MeasureOptions): Promise<void> {
   const load = { ...LOADS[model], ...(quick ? QUICK[model] : {}) };
   const folder = await loadPromptFolder(folderOf(dir, model));
@@ -95,7 +95,7 @@ export async function measure({ dir, model, variant, quick, tell }: MeasureOptio
     maxSequence: sequences[0].tokenIds.length + load.newTokens,
     seed: 0,
     cacheDir: join(dir, 'cache'),
-    // Prompts are to be read in every round; images are encoded in the first one.
+    // Prefill prompts in every round; images are encoded in the first one.
     sharePrefixes: false,
   });
   try {
@@ -197,7 +197,7 @@ async function generation({ engine, folder, load, sequences, quick }: Bench, fig
   }
 }
 
-/** A screenshot, and words after it of which the last are trained. */
+/** A screenshot followed by words, the last of which are trained. */
 async function sequence(
   { family, imageProcessor }: PromptFolder,
   { screen, words, trained }: Load,
@@ -219,7 +219,7 @@ async function sequence(
   };
 }
 
-/** Stripes, other ones for each number. */
+/** Stripes, different for each number. */
 async function screenshot({ width, height }: Load['screen'], number: number): Promise<Buffer> {
   const pixels = Uint8Array.from({ length: width * height * 3 }, (_, i) => (i * (7 + number)) >> 4);
   return sharp(Buffer.from(pixels), { raw: { width, height, channels: 3 } })
@@ -228,10 +228,10 @@ async function screenshot({ width, height }: Load['screen'], number: number): Pr
 }
 
 const REPEATS = 3;
-/** No further repeat after so long. */
+/** Maximum total time of repetitions. */
 const LONG_MS = 10_000;
 
-/** What a thing gives, several times after the first, unless it takes long: then the first has to do. */
+/** Repeats a measurement after the first result, unless it takes long: then the first must suffice. */
 async function repeated<T>(first: T, firstMs: number, quick: boolean, thing: () => Promise<T>): Promise<T[]> {
   if (firstMs > LONG_MS) return [first];
   const found: T[] = [];
@@ -247,7 +247,7 @@ function median<Key extends string>(all: readonly Readonly<Record<Key, number>>[
   return sorted[sorted.length >> 1];
 }
 
-/** Milliseconds that a thing takes. */
+/** Duration in milliseconds. */
 async function timed(thing: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   await thing();

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { knownConfig, loadPromptFolder, writeRandomModel } from '@ui-rl/models';
 import { shippedModel } from './places';
 
-/** What is measured: the shipped model, and shapes with random weights, as float16 on the disk. */
+/** Measured models: the shipped one, and architectures with random weights, stored as float16. */
 export const SHAPES = {
   small: { source: 'the shipped model' },
   '256M': { source: 'HuggingFaceTB/SmolVLM-256M-Instruct' },
   '2B': { source: 'Qwen/Qwen2-VL-2B-Instruct' },
-  /** its layers, two of them, and a small vocabulary: what a first look can wait for */
+  /** two of its layers and a small vocabulary, for a quick look */
   'two layers': { source: 'Qwen/Qwen2-VL-2B-Instruct', layers: 2 },
 } as const;
 
@@ -23,7 +23,7 @@ export function folderOf(dir: string, name: ModelName): string {
   return join(dir, name.replaceAll(' ', '-'));
 }
 
-/** Makes the folder of a model that is to be measured. */
+/** Creates the folder of a model for the measurements. */
 export async function makeModel(dir: string, name: ModelName): Promise<void> {
   const out = folderOf(dir, name);
   if (name === 'small') return copyWithoutEnd(shippedModel, out);
@@ -59,7 +59,10 @@ function withFewLayers(config: Json, layers: number): Json {
   };
 }
 
-/** Links to the files of a model, with an end of turn that it never samples, the image placeholder: answers have one length. */
+/**
+ * Links the files of a model, with an end-of-turn token that is never sampled, the image placeholder: all answers
+ * have the same length.
+ */
 async function copyWithoutEnd(from: string, to: string): Promise<void> {
   const { family, tokenizer } = await loadPromptFolder(from);
   mkdirSync(to, { recursive: true });

@@ -5,25 +5,25 @@ import { measure } from './measure';
 import { isModel, makeModel, type ModelName } from './models';
 import { probe } from './probe';
 
-/** One thing to find out, in a process of its own, since a driver may end the one it is loaded into. */
+/** One measurement or check in its own process, since a driver may crash the process that loads it. */
 export interface Part {
   name: string;
-  /** what it is asked for, see `runPart` */
+  /** its arguments, see `runPart` */
   args: readonly string[];
-  /** it is stopped after so long, seconds */
+  /** time limit in seconds */
   limit: number;
-  /** what it measures, and needs made */
+  /** the model that it measures, which must be created first */
   model?: ModelName;
   variant?: Variant;
 }
 
-/** Those that a bundle brings. */
+/** Families in the bundle. */
 export const FAMILIES = ['qwen2-vl-b', 'smolvlm-a'] as const;
 
-/** In the order in which it is worth knowing. */
+/** In order of importance. */
 export function partsOf(quick: boolean): Part[] {
   const gpu = ['webgpu fp32', 'webgpu fp16'] as const;
-  // A look at the command is taken with a driver in software.
+  // A quick run may use a software driver.
   const soon = quick ? 600 : 60;
   const checks = FAMILIES.flatMap((family) =>
     gpu.flatMap((variant): Part[] => [
@@ -56,7 +56,7 @@ export interface PartContext {
   tell: Tell;
 }
 
-/** Does one part in this process. */
+/** Runs one part in this process. */
 export async function runPart(
   [kind, subject, variant]: readonly string[],
   { dir, quick, tell }: PartContext,

@@ -5,13 +5,13 @@ import { promisify } from 'node:util';
 import { Graph, ops, Session, tensor, type Device } from '@ui-rl/graph';
 import type { Tell, Variant } from './lines';
 
-/** Products of so many rows and columns, squares of powers of two; the fastest counts. */
+/** Matrix sizes, squares of powers of two; the fastest counts. */
 const SIZES = { full: [1024, 4096], quick: [256] } as const;
 const REPEATS = 5;
-/** Products in a row within one run, so that copies to and from the device weigh little. */
+/** Consecutive products per run, so that transfers to and from the device matter little. */
 const PRODUCTS = 8;
 
-/** Which machine this is, whether WebGPU finds a card there, and how fast plain products are. */
+/** Describes the machine: whether WebGPU finds a GPU, and the speed of plain products. */
 export async function probe(quick: boolean, tell: Tell): Promise<void> {
   const fact = (name: string, value: string): void => tell({ kind: 'fact', name, value });
   fact('date', new Date().toISOString());
@@ -53,7 +53,7 @@ async function rate(device: Device, dtype: 'float32' | 'float16', size: number):
   const graph = new Graph('products');
   const x = ops.cast(graph.input('x', 'float32', [size, size]), dtype);
   let power = x;
-  // Of a matrix whose elements are all 1 / √size, a power that is the matrix itself, by numbers that float16 has.
+  // If all elements are α = 1 / √size, a product scaled by α equals the matrix itself, and α is exact in float16.
   const alpha = 1 / Math.sqrt(size);
   for (let product = 0; product < PRODUCTS; product += 1) power = ops.gemm(power, x, null, { alpha });
   graph.output('sum', ops.reduceSum(ops.cast(power, 'float32')));
@@ -78,7 +78,7 @@ async function adapters(): Promise<string> {
   return names.length === 0 ? inShort(text) : names.join(', ');
 }
 
-/** What a program prints, or why it printed nothing. */
+/** A program's output, or the reason for its failure. */
 async function said(program: string, args: readonly string[]): Promise<string> {
   try {
     const { stdout } = await promisify(execFile)(program, args, { timeout: 20_000 });

@@ -4,7 +4,7 @@ type Of<Kind extends Line['kind']> = Extract<Line, { kind: Kind }>;
 
 const NAMES = Object.keys(VARIANTS) as Variant[];
 
-/** What a run found, as Markdown. */
+/** The results of a run, as Markdown. */
 export function report(lines: readonly Line[]): string {
   const of = <Kind extends Line['kind']>(kind: Kind): Of<Kind>[] =>
     lines.filter((line): line is Of<Kind> => line.kind === kind);
@@ -18,7 +18,7 @@ export function report(lines: readonly Line[]): string {
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
-/** Whether everything was run and every check holds. */
+/** Whether everything finished and every check passed. */
 export function isWell(lines: readonly Line[]): boolean {
   return lines.every((line) => line.kind !== 'failure' && (line.kind !== 'check' || holds(line)));
 }
@@ -39,7 +39,7 @@ function checks(lines: readonly Of<'check'>[]): string {
   return table(['check', 'on', 'largest difference', 'allowed', ''], rows);
 }
 
-/** A row for each thing that was measured, a column for each variant, and how many times the CPU's figure the best other one is. */
+/** A row for each measurement, a column for each variant, and the ratio of the best other value to the CPU's. */
 function figures(lines: readonly Of<'figure'>[]): string {
   if (lines.length === 0) return '';
   const rows = new Map<string, Partial<Record<Variant, number>>>();
@@ -55,7 +55,7 @@ function figures(lines: readonly Of<'figure'>[]): string {
   return table(['model', 'what', 'unit', ...NAMES, 'GPU / CPU'], cells);
 }
 
-/** Of each variant on a GPU, in their order. */
+/** The ratios of each GPU variant, in order. */
 function ratios({ cpu, ...others }: Partial<Record<Variant, number>>): string {
   if (cpu === undefined || cpu === 0) return '—';
   const found = NAMES.flatMap((name) => {
@@ -86,7 +86,7 @@ function failures(lines: readonly Of<'failure'>[]): string {
     .join('\n');
 }
 
-/** Three digits, and never a power of ten. */
+/** Three digits, without exponent. */
 export function rounded(value: number): string {
   if (value === 0) return '0';
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));

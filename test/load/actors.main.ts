@@ -6,10 +6,10 @@ import { openApplication } from '@ui-rl/service';
 import { readServiceSettings } from '@ui-rl/settings';
 import { ActorModule } from '../../services/actor/src/actor.module';
 
-/** Actors that open their connection at the same time. */
+/** Actors that connect concurrently. */
 const AT_ONCE = 10;
 
-/** Many actors in one process: each has all that an actor service consists of, and a connection of its own. */
+/** Many actors in one process: each has all components of an actor service, and its own connection. */
 async function main(): Promise<void> {
   Logger.overrideLogger(['error', 'fatal']);
   const count = Number(process.argv[2]);

@@ -8,7 +8,7 @@ export interface Traffic {
   bytes: number;
 }
 
-/** What went through a broker: into streams, and past them. */
+/** The traffic of a broker: stored in streams, and not stored. */
 export interface BrokerLoad {
   stored: Traffic;
   passed: Traffic;
@@ -22,12 +22,12 @@ export interface BareResult {
 
 const STREAM = 'BARE';
 const SUBJECTS = { stored: 'bare.stored', passed: 'bare.passed' };
-/** Messages that are published before the broker's answer to the first of them is waited for. */
+/** Messages published before waiting for the broker's reply to the first one. */
 const WINDOW = 256;
 
 /**
- * Publishes and reads so many messages of that size with nothing but NATS' own client: two connections, one that publishes and one that
- * reads; what is stored is published with the broker's receipt, and read and acknowledged by one consumer.
+ * Publishes and reads the given messages with only NATS' own client: two connections, one that publishes and one that
+ * reads; stored messages are published with the broker's acknowledgement, and read and acknowledged by one consumer.
  */
 export async function playBare(url: string, { stored, passed }: BrokerLoad): Promise<BareResult> {
   const [writer, reader] = await Promise.all([connect({ servers: url }), connect({ servers: url })]);
@@ -56,7 +56,7 @@ function payloadOf({ messages, bytes }: Traffic): Uint8Array {
   return new Uint8Array(messages === 0 ? 0 : Math.max(1, Math.round(bytes / messages)));
 }
 
-/** Each window of messages is read before the next is sent: nothing piles up at the broker, which would cut the reader off. */
+/** Each window of messages is read before the next is sent, so that the broker does not disconnect a slow reader. */
 async function passThrough(writer: NatsConnection, reader: NatsConnection, passed: Traffic): Promise<void> {
   let read = 0;
   const subscription = reader.subscribe(SUBJECTS.passed, { callback: () => void (read += 1) });

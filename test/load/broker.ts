@@ -1,7 +1,7 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
 import { STREAMS } from '@ui-rl/contracts';
 
-/** What the broker has taken in and given out since it began. */
+/** Messages and bytes received and sent by the broker since its start. */
 export interface Counters {
   inMessages: number;
   outMessages: number;
@@ -12,17 +12,17 @@ export interface Counters {
 }
 
 export interface StreamReading {
-  /** Messages ever stored. */
+  /** Total number of stored messages. */
   stored: number;
   messages: number;
   bytes: number;
 }
 
-/** What a consumer has to do yet. */
+/** The backlog of a consumer. */
 export interface Lag {
-  /** Messages that were not handed out. */
+  /** Undelivered messages. */
   waiting: number;
-  /** Messages that were handed out and are not acknowledged. */
+  /** Delivered messages without acknowledgement. */
   unacknowledged: number;
   redelivered: number;
 }
@@ -43,7 +43,7 @@ interface Varz {
   slow_consumers: number;
 }
 
-/** @param monitoring address of the broker's own page of figures */
+/** @param monitoring address of the broker's monitoring endpoint */
 export async function readBroker(jsm: JetStreamManager, monitoring: string): Promise<BrokerReading> {
   const [counters, streams, lags] = await Promise.all([
     readCounters(monitoring),

@@ -9,18 +9,18 @@ import type { Setting } from './report';
 const ROOT = resolve(__dirname, '../..');
 const RUNNER = join(ROOT, 'libs/testkit/run-ts.cjs');
 const COMPONENTS = join(__dirname, 'simulated.cjs');
-/** Actors of one process: its loop is then as busy as that of one service with as many episodes at once. */
+/** Actors per process: its event loop is then as busy as that of one service with as many concurrent episodes. */
 const PER_PROCESS = 125;
 const START_MS = { base: 60_000, actor: 1_000 };
-/** A learner that is slow trains so many times longer. */
+/** Factor for the training time of a slow learner. */
 const SLOWER = 20;
 
-/** A fleet whose actors live together in a few processes. */
+/** A fleet whose actors share a few processes. */
 export class LoadFleet {
   private constructor(
     readonly fleet: TestFleet,
     readonly jsm: JetStreamManager,
-    /** Where the broker shows its own figures. */
+    /** Address of the broker's monitoring endpoint. */
     readonly monitoring: string,
     private readonly hosts: readonly Launched[],
   ) {}
@@ -54,7 +54,7 @@ export class LoadFleet {
     return this.hosts.map(({ pid }) => pid);
   }
 
-  /** What ended although nobody ended it. */
+  /** Processes that ended unexpectedly. */
   get unexpectedEnds(): string[] {
     const ended = this.hosts.filter(({ running }) => !running).map(({ output }) => output.slice(-2_000));
     return [...this.fleet.unexpectedEnds, ...ended.map((output) => `a process of actors ended: ${output}`)];
@@ -65,7 +65,7 @@ export class LoadFleet {
     await this.fleet.bus.runs.create({ runId, createdAt: new Date().toISOString(), config });
   }
 
-  /** Actors have nothing to put in order. */
+  /** Actors need no cleanup. */
   async stop(): Promise<void> {
     await Promise.all(this.hosts.map((host) => host.kill()));
     await this.fleet.stop();
@@ -93,7 +93,7 @@ function startActors(fleet: TestFleet, count: number, index: number): Launched {
   return Launched.start(process.execPath, args, { cwd: ROOT, env });
 }
 
-/** Tokens of an answer that the action format can read. */
+/** Tokens of an answer that the action format can parse. */
 async function answerOf(modelDir: string): Promise<number[]> {
   const folder = await loadPromptFolder(modelDir);
   const size = { width: 160, height: 224 };
@@ -102,8 +102,8 @@ async function answerOf(modelDir: string): Promise<number[]> {
 }
 
 /**
- * Batches of half as many episodes as there are actors, two steps ahead: three halves of the fleet's episodes are asked for at a time, so
- * that a batch may fill while every actor plays.
+ * Batches of half as many episodes as there are actors, two steps ahead: 1.5 times the fleet's episodes are requested
+ * at a time, so that batches fill while every actor is busy.
  */
 export function runFile(setting: Setting, answer: readonly number[]): Record<string, unknown> {
   const { actors, turns } = setting;

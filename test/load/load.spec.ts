@@ -19,7 +19,7 @@ test('a small fleet plays, and the report says what it did', async () => {
   expect(row.steps).toBeGreaterThan(0);
   expect(row.trajectoriesPerSecond).toBeCloseTo(row.episodes / row.measured);
   expect(row.trajectoriesPerSecond).toBeLessThan(row.idealPerSecond);
-  // Each turn brings a screenshot, to the actor and into the store.
+  // Each turn sends a screenshot to the actor and to the store.
   const shot = setting.screenshotBytes / 1e6;
   expect(row.megabytesPerSecond.in).toBeGreaterThan(row.trajectoriesPerSecond * setting.turns * 2 * shot);
   expect(row.turnOverheadMs.median).toBeGreaterThan(0);

@@ -34,7 +34,7 @@ function readLedger(file: string): Row[] {
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Row);
 }
 
-/** @throws Error that names what is not a number above 0 */
+/** @throws Error that names a value that is not a positive number */
 function positive(name: string, value: string): number {
   const number = Number(value);
   if (Number.isFinite(number) && number > 0) return number;
@@ -47,7 +47,7 @@ function slowPart(value: string): Slow {
   throw new Error(`--slow is "${value}", expected one of ${SCENARIOS.join(', ')}`);
 }
 
-/** Ends the process where a size takes too long: what it started goes with it. */
+/** Ends the process if a size takes too long; its child processes end with it. */
 function limit(minutes: number, actors: number): NodeJS.Timeout {
   const timer = setTimeout(() => {
     console.error(`${actors} actors took more than ${minutes.toFixed(1)} minutes: given up`);
@@ -121,7 +121,7 @@ async function main(): Promise<void> {
   console.log(`\n${table(own)}`);
 }
 
-// What was started goes with this process, and a database that stands still goes on.
+// Child processes end with this process, and a stopped database is resumed.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 main()

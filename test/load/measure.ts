@@ -20,19 +20,19 @@ import { databasePids, readUsage } from './usage';
 export interface MeasureOptions {
   onProgress: (line: string) => void;
   onReading: (reading: Reading) => void;
-  /** Seconds of the traffic that the bare client plays again, at most. */
+  /** Maximum seconds of traffic that the bare client replays. */
   bareSeconds?: number;
 }
 
 const READ_EVERY_MS = 2_000;
 const BARE_SECONDS = 10;
 const RECORDED_MS = 60_000;
-/** The parts of the time at which the database stops, and goes on. */
+/** The fractions of the measured time at which the database is stopped and resumed. */
 const PAUSE = { from: 0.25, until: 0.75 };
 
 /**
- * Plays a run with a fleet of that size, measures it for a while once it trains, and has the bare client send the same through the same
- * broker while the fleet has nothing to do.
+ * Plays a run with a fleet of that size, measures it for some time after training has started, then replays its
+ * traffic with the bare client on the same broker while the fleet is idle.
  */
 export async function measure(setting: Setting, options: MeasureOptions): Promise<Omit<Row, 'commit'>> {
   const say = options.onProgress;
@@ -59,7 +59,7 @@ export async function measure(setting: Setting, options: MeasureOptions): Promis
   }
 }
 
-/** Until the run trains and each actor may have played an episode. */
+/** Waits until training has started and each actor may have finished an episode. */
 async function settled(
   { fleet }: LoadFleet,
   runId: string,
@@ -107,7 +107,7 @@ function progressOf({ at, broker }: Reading, seconds: number): string {
   return `${at.toFixed(0)} of ${seconds} s: ${stored} trajectories so far, ${waiting} wait for the monitor`;
 }
 
-/** The processes of PostgreSQL, which do not answer while they are stopped. */
+/** Stops and resumes the processes of PostgreSQL. */
 class DatabasePause {
   private stopped: number[] = [];
   private readonly resume = (): void => this.set(false);
@@ -132,7 +132,7 @@ class DatabasePause {
   }
 }
 
-/** Seconds until the monitor has nothing left of what was there; null where it does not get there in a minute. */
+/** Seconds until the monitor has processed its backlog; null after a minute. */
 async function recorded({ fleet }: LoadFleet, say: (line: string) => void): Promise<number | null> {
   const began = performance.now();
   say('waiting for the monitor');
@@ -150,7 +150,7 @@ async function recorded({ fleet }: LoadFleet, say: (line: string) => void): Prom
   return null;
 }
 
-/** Of training, finished in that time. */
+/** Training episodes that finished in that time. */
 async function episodesBetween(
   { fleet }: LoadFleet,
   runId: string,

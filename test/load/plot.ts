@@ -54,7 +54,7 @@ const PANELS: readonly Panel[] = [
   },
 ];
 
-/** Growth with the number of actors, as SVG: one panel below the other; the axis of actors is logarithmic. */
+/** Results by number of actors, as SVG: panels below each other; the axis of actors is logarithmic. */
 export function plot(rows: readonly Row[]): string {
   const points = rows.filter(({ slow }) => slow === 'none').toSorted((a, b) => a.actors - b.actors);
   const height = PANELS.length * PANEL;
@@ -96,7 +96,7 @@ function drawPanel({ title, lines }: Panel, rows: readonly Row[], top: number): 
   return [...frame, ...drawn].join('\n');
 }
 
-/** Where a number of actors stands: logarithmic. */
+/** The x position of a number of actors, on a logarithmic scale. */
 function xOf(actors: readonly number[]): (value: number) => number {
   const [least, most] = [Math.log(Math.min(...actors)), Math.log(Math.max(...actors))];
   const [from, to] = [LEFT + 20, WIDTH - RIGHT - 20];

@@ -45,7 +45,7 @@ test('rates are those between the first and the last reading', () => {
 
 test('the bare client sends as many messages and bytes as the fleet did', () => {
   const load = loadBetween(readings[0], readings[2]);
-  // An acknowledgement of each stored message is sent by whoever reads it.
+  // The reader of each stored message sends an acknowledgement.
   expect(load.stored).toEqual({ messages: 100, bytes: 200_000 });
   expect(load.passed).toEqual({ messages: 10_000 - 200, bytes: 5e7 - 200_000 });
   expect(partOf(load, 0.1).stored).toEqual({ messages: 10, bytes: 20_000 });

@@ -3,10 +3,10 @@ import type { BrokerReading } from './broker';
 import type { Usage } from './usage';
 
 export const SCENARIOS = ['none', 'learner', 'database'] as const;
-/** Which part is slow. */
+/** The slow part. */
 export type Slow = (typeof SCENARIOS)[number];
 
-/** What is simulated, and how long it takes. */
+/** The simulated load and its durations. */
 export interface Setting {
   actors: number;
   seconds: number;
@@ -19,18 +19,18 @@ export interface Setting {
   screenshotBytes: number;
 }
 
-/** The fleet at a moment. */
+/** The fleet's state at one moment. */
 export interface Reading {
-  /** Seconds since measuring began. */
+  /** Seconds since the start of the measurement. */
   at: number;
   usage: Record<string, Usage>;
   broker: BrokerReading;
 }
 
-/** An episode of the time that was measured. */
+/** An episode in the measured time. */
 export interface Episode {
   status: string;
-  /** Of each turn, what it took beyond what was simulated, ms. */
+  /** Milliseconds of each turn in addition to the simulated waits. */
   overheads: readonly number[];
 }
 
@@ -44,43 +44,43 @@ export interface BareRow {
   seconds: number;
   messagesPerSecond: number;
   megabytesPerSecond: number;
-  /** CPU time of the broker for a thousand messages, in milliseconds: of the bare client, and of the fleet. */
+  /** CPU time of the broker per thousand messages, in milliseconds: with the bare client, and with the fleet. */
   brokerMsPerThousand: number;
   fleetMsPerThousand: number;
 }
 
 export interface Row extends Setting {
   commit: string;
-  /** That were measured: seconds, from the second step's beginning on. */
+  /** Measured seconds, from the start of the second step. */
   measured: number;
   episodes: number;
-  /** Of them those that do not count. */
+  /** Invalid ones among them. */
   invalid: number;
   trajectoriesPerSecond: number;
-  /** What as many actors could play if nothing but the simulated waits took time. */
+  /** The rate of the same number of actors if only the simulated waits took time. */
   idealPerSecond: number;
   steps: number;
   messagesPerSecond: { in: number; out: number };
   megabytesPerSecond: { in: number; out: number };
-  /** Milliseconds that a turn takes beyond what is simulated. */
+  /** Milliseconds per turn in addition to the simulated waits. */
   turnOverheadMs: { median: number; p95: number; most: number };
-  /** Processors used, 1 is all of one. */
+  /** Used CPU cores; 1 is one full core. */
   cpu: Record<string, number>;
   /** MB. */
   memory: Record<string, Growth>;
-  /** Messages that wait for a consumer, and those that it has not acknowledged. */
+  /** Backlog of each consumer: undelivered and unacknowledged messages. */
   waiting: Record<string, Growth>;
   unacknowledged: Record<string, Growth>;
   redelivered: number;
   slowConsumers: number;
-  /** MB that streams hold. */
+  /** MB stored in streams. */
   streams: Record<string, Growth>;
   bare: BareRow | null;
-  /** Until the monitor had written everything after the time that was measured; null where it had not within a minute. */
+  /** Seconds until the monitor had written everything after the measured time; null if it took more than a minute. */
   recordedAfterSeconds: number | null;
 }
 
-/** The setting's own keys: rows of equal ones are of the same measurement. */
+/** The keys of the setting: rows with equal values belong to the same measurement. */
 export const SETTING_KEYS = [
   ...['actors', 'seconds', 'slow', 'answerMs', 'trainMs', 'openMs', 'stepMs', 'turns', 'screenshotBytes'],
 ] as (keyof Setting)[];
@@ -92,12 +92,12 @@ export function isOf(row: Setting, setting: Setting): boolean {
   return SETTING_KEYS.every((key) => row[key] === setting[key]);
 }
 
-/** Milliseconds of an episode of which all is simulated. */
+/** Simulated milliseconds of an episode. */
 export function episodeMs({ openMs, stepMs, answerMs, turns }: Setting): number {
   return openMs + turns * (stepMs + answerMs) + CLOSE_MS;
 }
 
-/** What the readings between two moments say. */
+/** The results between two readings. */
 export function figuresOf(
   setting: Setting,
   readings: readonly Reading[],
@@ -138,8 +138,8 @@ export function figuresOf(
 }
 
 /**
- * What went through the broker between two readings: as many messages as streams have stored, of the mean size of those that they hold,
- * and the others. An acknowledgement for each that is stored is left out: whoever plays this again sends it, too.
+ * The broker's traffic between two readings: as many messages as were stored in streams, with the mean size of the
+ * stored ones, and all others. Excludes an acknowledgement per stored message, since a replay sends it, too.
  */
 export function loadBetween(first: Reading, last: Reading): BrokerLoad {
   const stored = { messages: 0, bytes: 0 };
@@ -160,7 +160,7 @@ export function loadBetween(first: Reading, last: Reading): BrokerLoad {
   return { stored, passed };
 }
 
-/** The same in less: so many seconds of it. */
+/** A fraction of the traffic. */
 export function partOf({ stored, passed }: BrokerLoad, share: number): BrokerLoad {
   const part = ({ messages, bytes }: BrokerLoad['stored']) => ({
     messages: Math.round(messages * share),
@@ -169,7 +169,7 @@ export function partOf({ stored, passed }: BrokerLoad, share: number): BrokerLoa
   return { stored: part(stored), passed: part(passed) };
 }
 
-/** Rows by size of the fleet, for people. */
+/** Rows by size of the fleet, as text. */
 export function table(rows: readonly Row[]): string {
   const cells = rows.map((row) => {
     const { actors, slow, measured, turnOverheadMs: over, cpu, bare } = row;
@@ -201,7 +201,7 @@ export function table(rows: readonly Row[]): string {
   return [line(head), line(head.map(() => '---')), ...cells.map(line)].join('\n');
 }
 
-/** What a size used and what waited, by part. */
+/** CPU, memory and backlogs of a size, by part. */
 export function details(row: Row): string {
   const lines = Object.keys(row.memory).map((name) => {
     const { begin, most, end } = row.memory[name];

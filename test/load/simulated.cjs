@@ -1,4 +1,4 @@
-// What a fleet under load works with in place of browsers and of a model: it waits as long as those would, and does nothing else.
+// Replaces browsers and the model in a fleet under load: only waits as long as they would take.
 const { createHash, randomBytes } = require('node:crypto');
 const { mkdirSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
 const { join } = require('node:path');
@@ -9,7 +9,7 @@ const WIDTH = 160;
 const HEIGHT = 224;
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const WEIGHTS_FILE = 'simulated.json';
-/** Of an adapter that is small. */
+/** The size of a small adapter. */
 const ADAPTER_BYTES = 65_536;
 const LOGPROB = -0.5;
 
@@ -22,14 +22,17 @@ function chunk(type, data) {
   return framed;
 }
 
-/** Screenshots of one size in bytes, each with a line of text of its own: every one is another image to whoever stores it. */
+/**
+ * Screenshots of one size in bytes, each with different metadata text, so that every one is stored as a separate
+ * image.
+ */
 function screenshots(bytes) {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(WIDTH, 0);
   header.writeUInt32BE(HEIGHT, 4);
   header.set([8, 0, 0, 0, 0], 8);
   const end = chunk('IEND', Buffer.alloc(0));
-  // Noise cannot be compressed: so many rows of it make the file as large as it is to be.
+  // Noise is incompressible: the number of noisy rows determines the file size.
   const noisy = Math.min(HEIGHT, Math.max(0, Math.round((bytes - 300) / WIDTH)));
   const rows = Buffer.alloc((WIDTH + 1) * HEIGHT);
   const noise = randomBytes(WIDTH * noisy);
@@ -46,7 +49,7 @@ function screenshots(bytes) {
   };
 }
 
-/** Between half and one and a half times as long: episodes do not march in step. */
+/** Random duration of 0.5 to 1.5 times `ms`, so that episodes do not synchronize. */
 const about = (ms) => ms * (0.5 + Math.random());
 
 const environment = {

@@ -3,13 +3,13 @@ import { descendants } from '@ui-rl/testkit';
 import { serviceOf, type TestFleet } from '../e2e/support/fleet';
 import { memoryOf } from '../soak/proc';
 
-/** What a part of the fleet has used: seconds of a processor since it began, and memory in MB (proportional set size). */
+/** Resource usage of a part of the fleet: CPU seconds since its start, and memory in MB (proportional set size). */
 export interface Usage {
   cpu: number;
   memory: number;
 }
 
-/** Of `/proc/<pid>/stat`: the same on every Linux that Node runs on. */
+/** For `/proc/<pid>/stat`: the same on every Linux that Node supports. */
 const TICKS_PER_SECOND = 100;
 
 /** By service, `actors`, `broker`, `database`, and `generator`, which is this process. */

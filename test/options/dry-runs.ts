@@ -6,12 +6,12 @@ import { projectRoot } from '@ui-rl/settings';
 import type { OptionSet } from './option-sets';
 import type { Judge, Verdict } from './verdict';
 
-/** Asks the command line what it says of an option set: `ui-rl train --dry-run`. */
+/** Gets the command line's verdict on an option set: `ui-rl train --dry-run`. */
 export async function dryRun({ options, flags }: OptionSet, judge: Judge): Promise<Verdict> {
   const folder = await mkdtemp(join(tmpdir(), 'ui-rl-options-'));
   try {
     const config = join(folder, 'run.yaml');
-    // JSON is YAML.
+    // JSON is valid YAML.
     await writeFile(config, JSON.stringify(options));
     const { code, output } = await train(['--dry-run', '--config', config, ...flags]);
     if (code === 0 && output.includes('nothing was started')) return { outcome: 'starts' };

@@ -13,7 +13,7 @@ const HELP = `npm run options -- [options]
   --at N         one set again, as a failure names it
 `;
 
-/** Failures after which the rest is not worth waiting for. */
+/** Failures after which the test stops. */
 const MOST_FAILURES = 10;
 
 async function main(): Promise<number> {

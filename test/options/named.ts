@@ -2,7 +2,7 @@ import type { ComponentRegistry } from '@ui-rl/plugin-kit';
 import { flagsOf, join, OptionIndex, type IndexedOption } from '../../libs/settings/src/option-index';
 import type { OptionSet } from './option-sets';
 
-/** Finds out whether a refusal says which option of a set it is about. */
+/** Determines whether an error names an option of the set. */
 export class Named {
   /** All names of each option. */
   private readonly options: readonly (readonly string[])[];
@@ -16,7 +16,7 @@ export class Named {
     this.groups = new Set(groups.map(({ path }) => path));
   }
 
-  /** Whether a message names an option that the set gave, by its full path or a flag, or one that it says is missing. */
+  /** Whether a message names an option of the set, by its full path or a flag, or one that it reports as missing. */
   isIn(message: string, { options, flags }: OptionSet): boolean {
     const byFlags = flags.flatMap((flag, index) =>
       flag.startsWith('--')
@@ -32,7 +32,7 @@ export class Named {
     });
   }
 
-  /** Where something stands in a run file, groups aside: every path down to what is no object and no list. */
+  /** Paths of a value in a run file, without groups: every path down to a scalar. */
   private placesIn(value: unknown, place = ''): string[] {
     if (typeof value !== 'object' || value === null) return [place];
     const inner = Object.entries(value).flatMap(([key, each]) =>
@@ -41,7 +41,7 @@ export class Named {
     return this.groups.has(place) && !Array.isArray(value) ? inner : [place, ...inner];
   }
 
-  /** Other names of an option, and of what lies in it. */
+  /** Alternative names of an option and of its nested values. */
   private meantBy(place: string): string[] {
     return this.options.flatMap((names) => {
       const name = names.find((each) => place === each || /^[.[]/.test(restOf(place, each)));
@@ -55,7 +55,7 @@ export class Named {
   }
 }
 
-/** What a flag says, with what lies in it where that is JSON. */
+/** The value of a flag, with nested values if it is JSON. */
 function valueIn(text = ''): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -64,12 +64,12 @@ function valueIn(text = ''): unknown {
   }
 }
 
-/** What follows a name in a place; nothing where the place does not begin with it. */
+/** The remainder of a path after a prefix; undefined if it does not have the prefix. */
 function restOf(place: string, name: string): string {
   return place.startsWith(name) ? place.slice(name.length) : '';
 }
 
-/** Of components in a list, `[]` stands for the place in it. */
+/** In paths of list components, `[]` stands for the index. */
 function namesOf(option: IndexedOption): string[] {
   const { path, info, owner } = option;
   return [path, ...flagsOf(option), ...(owner === undefined ? [] : [join(`${owner.choice}[]`, info.name)])];
@@ -78,8 +78,8 @@ function namesOf(option: IndexedOption): string[] {
 const MISSING = /(?:^|\s)(?<option>[\w.[\]]+) is missing\b/;
 
 /**
- * Whether a line names an option. A name of one plain word ("model", "tasks") is a word of English, too: it counts as a flag, in quotes, or where
- * the line says what it is about.
+ * Whether a line names an option. A name that is also an English word ("model", "tasks") counts only as a flag, in
+ * quotes, or at the line's subject.
  */
 function speaksOf(line: string, name: string): boolean {
   const text = name

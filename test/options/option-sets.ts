@@ -2,7 +2,7 @@ import { choiceKey, type ComponentKind, type ComponentRegistry } from '@ui-rl/pl
 import { Random } from '@ui-rl/random';
 import { describeRunFile, type DescribedOption } from '@ui-rl/settings';
 
-/** What somebody might ask a run for: a run file as an object, and flags. */
+/** A user's options for a run: a run file as an object, and flags. */
 export interface OptionSet {
   options: Record<string, unknown>;
   flags: string[];
@@ -34,10 +34,12 @@ const NUMBERS = [
 const TEXTS = ['', 'x', 'a/b', '../a', 'latest', '🎲', 'uirl://r/sampler_weights/000001', '/no/such/place'];
 const OF_ANOTHER_TYPE = [null, 'text', 3, true, [], {}, [null], { name: 3 }, { name: 'none' }];
 
-/** Where a run needs something, so that most sets are not refused for the want of it. */
+/** Required options, so that most sets are not refused because these are missing. */
 const NEEDED = { model: { name: 'small' }, tasks: 'demo_training', training: { max_steps: 5 } };
 
-/** Draws sets of options from everything that a run file may say: mostly what fits, else what nearly does, or does not at all. */
+/**
+ * Generates option sets from all options of a run file: mostly valid values, sometimes nearly valid or invalid ones.
+ */
 export class OptionSets {
   private readonly options: DescribedOption[];
   private readonly componentOptions = new Map<string, readonly DescribedOption[]>();
@@ -54,7 +56,7 @@ export class OptionSets {
     }
   }
 
-  /** The same set for the same number, whatever was drawn before. */
+  /** The same set for the same number, independent of earlier calls. */
   draw(number: number): OptionSet {
     this.random = new Random(this.seed * 1_000_003 + number);
     const { random } = this;
@@ -88,7 +90,7 @@ export class OptionSets {
   private valueOf(option: DescribedOption): unknown {
     const { random } = this;
     if (random.chance(0.05)) return structuredClone(random.pick(OF_ANOTHER_TYPE));
-    // Copies: what is put into a set must not change what others are drawn from.
+    // Copies, so that changes to a set do not affect later ones.
     if (option.default !== undefined && random.chance(0.15)) return structuredClone(option.default);
     if (option.choices !== undefined) return random.pick(option.choices);
     switch (option.type) {
@@ -134,7 +136,7 @@ export class OptionSets {
   }
 }
 
-/** Puts a value at a path such as `training.seed`, unless something that is no group stands on the way. */
+/** Sets a value at a path such as `training.seed`, unless a value on the path is not a group. */
 function put(tree: Record<string, unknown>, path: string, value: unknown): void {
   const keys = path.split('.');
   let group = tree;

@@ -13,7 +13,7 @@ it.each<[string, object, string[], boolean]>([
   ['run.yaml: training.seed is "x", expected a whole number', { training: { seed: 'x' } }, [], true],
   ['training.seeds is "x"', { training: { seed: 'x' } }, [], false],
   ['training.seed is "x"', { training: { epochs: 2 } }, [], false],
-  // The name of a group, or a word, is none.
+  // The name of a group, or a plain word, does not count.
   ['the training has no end, whatever the model', { training: { seed: 1 }, model: { name: 'm' } }, [], false],
   ['--lr_schedule: training.schedule: no schedule is named "x"', {}, ['--lr_schedule', 'x'], true],
   ['training.schedule.warmup_steps is -1', { training: { warmup_steps: -1 } }, [], true],
@@ -26,7 +26,7 @@ it.each<[string, object, string[], boolean]>([
   expect(judge.names({ options: { ...options }, flags }, message)).toBe(expected);
 });
 
-/** By command there are many more. */
+/** The command runs many more. */
 const SETS = 500;
 
 it('whatever options are given together, a run starts, or is refused with the name of an option', () => {
@@ -36,7 +36,7 @@ it('whatever options are given together, a run starts, or is refused with the na
     ...judge.judge(sets.draw(number)),
   }));
   expect(verdicts.filter(({ outcome }) => outcome === 'unsound')).toEqual([]);
-  // Both happen: sets that are all refused would test nothing.
+  // Both outcomes must occur: if all sets were refused, nothing would be tested.
   for (const expected of ['starts', 'refused']) {
     expect(verdicts.filter(({ outcome }) => outcome === expected).length).toBeGreaterThan(SETS / 10);
   }

@@ -13,14 +13,14 @@ import { makeAlgorithm } from '../../services/learner/src/training/algorithm';
 import { Named } from './named';
 import type { OptionSet } from './option-sets';
 
-/** What became of a set of options; `unsound`: it neither starts nor is refused with the name of an option. */
+/** The verdict on an option set; `unsound`: it neither starts nor is refused with the name of an option. */
 export type Verdict = { outcome: 'starts' } | { outcome: 'refused' | 'unsound'; message: string };
 
 const MACHINE = { runsDir: '/runs', hub: {}, models: {}, cacheDir: '/cache' } as Parameters<
   typeof learnerOptions
 >[1];
 
-/** Judges option sets as a run meets them: read, stored and read again, and made into what the learner works with. */
+/** Judges option sets like a run: parsed, stored, parsed again, and converted to the learner's options. */
 export class Judge {
   private readonly named: Named;
 
@@ -43,7 +43,7 @@ export class Judge {
     }
   }
 
-  /** Whether a message names an option of the set, or one that it lacks. */
+  /** Whether a message names an option of the set, or a missing one. */
   names(set: OptionSet, message: string): boolean {
     return this.named.isIn(message, set);
   }
@@ -51,7 +51,7 @@ export class Judge {
   private start(run: RunFile): void {
     const { algorithm } = learnerOptions(run, MACHINE);
     makeAlgorithm(algorithm, this.registry, run.training.max_steps);
-    // What names files of this machine is announced with the addresses of their copies instead.
+    // A run file with local paths is announced with the addresses of uploaded copies instead.
     const isPlaced = run.logging.log_path !== undefined || !isModelName(run.model.name);
     if (isPlaced || run.plugins.length > 0 || filesOfRun(run, this.registry).length > 0) return;
     const stored: unknown = JSON.parse(JSON.stringify(run));

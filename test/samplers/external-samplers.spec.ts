@@ -11,7 +11,7 @@ import type { LearnerOptions } from '../../services/learner/src/options';
 import { FIXTURE, LearnerWorld, valueOf } from '../../services/learner/test/learner-world';
 import { SamplerModule } from '../../services/sampler/src/sampler.module';
 
-/** What the options of the learner's world are in a run file. */
+/** The learner's options as a run file. */
 const RUN_FILE = {
   model: {
     name: 'fixture',
@@ -33,7 +33,7 @@ const EXTERNAL = {
   probe_tolerance: 0.05,
 };
 
-/** What is asked of a version of the policy: sampled, cut, greedy, and a second turn of an episode. */
+/** Requests for a policy version: sampled, truncated, greedy, and the second turn of an episode. */
 const ASKED: [requestId: string, changes: object][] = [
   ['g0-r0/0', { seed: 7 }],
   ['g0-r1/0', { seed: 8, temperature: 0.7, maxTokens: 12 }],
@@ -42,13 +42,13 @@ const ASKED: [requestId: string, changes: object][] = [
   ['g0-r0/1', { seed: 11, maxTokens: 12 }],
 ];
 
-/** Of the same family, with other weights. */
+/** The same family with different weights. */
 const OTHER_MODEL = join(FIXTURE, '../qwen3-vl-b/model');
 
 let world: LearnerWorld;
 let cacheDir: string;
 
-/** A sampler, over a connection of its own, as a process would have. */
+/** A sampler with its own connection, as in a separate process. */
 class TestSampler {
   private constructor(
     private readonly bus: BusService,
@@ -79,7 +79,7 @@ afterAll(async () => {
   rmSync(cacheDir, { recursive: true, force: true });
 });
 
-/** A run that samplers find, too, and its learner. */
+/** A run that samplers can discover, and its learner. */
 async function begin(changes: Partial<LearnerOptions>, config: object = RUN_FILE): Promise<string> {
   const runId = world.newRunId();
   await world.bus.runs.create(
@@ -93,7 +93,7 @@ async function begin(changes: Partial<LearnerOptions>, config: object = RUN_FILE
 const served = (runId: string) =>
   eventually('the policy', async () => (await world.bus.runs.policy(runId)) !== null, 30_000);
 
-/** Answers of each version of a run of two steps. */
+/** Answers of each version in a run of two steps. */
 async function play(runId: string): Promise<Partial<PolicyActReply>[][]> {
   const versions: Partial<PolicyActReply>[][] = [];
   await served(runId);

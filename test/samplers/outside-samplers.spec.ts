@@ -86,7 +86,7 @@ async function startSampler(name: string, options: object = {}, trainer = engine
 
 let step = 0;
 
-/** Trains a little, and publishes what came of it. */
+/** Trains briefly, and publishes the resulting weights. */
 async function publishNext(): Promise<string> {
   step += 1;
   await train(engine, model.lessons());

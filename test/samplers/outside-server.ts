@@ -12,24 +12,24 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promptChunks, type ChatMessage, type ContentPart, type Renderer } from '@ui-rl/models';
 import type { Engine, ModelInput, ModelInputChunk, SampleResult } from '@ui-rl/plugin-kit';
 
-/** What a server does wrongly. */
+/** Faults of a server. */
 export interface Faults {
-  /** Adapters are loaded and do nothing. */
+  /** Adapters are loaded but have no effect. */
   ignoresAdapters?: boolean;
   /** The adapter that was loaded first is sampled under all names. */
   servesFirst?: boolean;
-  /** Adapters are refused. */
+  /** Adapters are rejected. */
   refusesAdapters?: boolean;
-  /** The chat template writes a token more. */
+  /** The chat template adds a token. */
   otherPrompt?: boolean;
   noLogprobs?: boolean;
-  /** Log-probabilities before the temperature. */
+  /** Log-probabilities before temperature scaling. */
   rawLogprobs?: boolean;
-  /** The hash of an image that the model sees in the place of all others. */
+  /** The hash of an image that replaces all others. */
   otherImage?: string;
-  /** So many requests for answers fail. */
+  /** Number of sampling requests that fail. */
   failing?: number;
-  /** Answers take so long, in milliseconds. */
+  /** Delay of answers, in milliseconds. */
   slowMs?: number;
 }
 
@@ -37,9 +37,11 @@ interface Parts {
   engine: Engine;
   renderer: Renderer;
   imageTokenId: number;
-  /** Keeps images that come with requests where the engine finds them. */
+  /** Stores images of requests where the engine finds them. */
   keepImage(png: Buffer): string;
-  /** Folder in which adapters are found by their names, as by vLLM's resolver; without one adapters are loaded by requests. */
+  /**
+   * Folder in which adapters are found by name, as by vLLM's resolver; without it, adapters are loaded by requests.
+   */
   resolverDir?: string;
 }
 
@@ -54,16 +56,16 @@ interface Prompt {
 let servers = 0;
 
 /**
- * A server that keeps to what vLLM and SGLang document of the endpoints that are used here, and samples with the engine of the project,
- * so that tokens and log-probabilities are real.
+ * A server that follows the documentation of vLLM and SGLang for the endpoints used here, and samples with this
+ * project's engine, so that tokens and log-probabilities are real.
  */
 export class OutsideServer {
   readonly calls: Call[] = [];
   faults: Faults = {};
-  /** Requests for answers whose client went away. */
+  /** Sampling requests whose client disconnected. */
   aborted = 0;
   private readonly id = (servers += 1);
-  /** By name, in the order in which they were loaded: their names in the engine. */
+  /** Adapter names → names in the engine, in load order. */
   private readonly adapters = new Map<string, string>();
   private server: Server | undefined;
   private port = 0;
@@ -82,7 +84,7 @@ export class OutsideServer {
     return this.answered(paths).map(({ body }) => body);
   }
 
-  /** Values of a header of the requests for answers, one after the other. */
+  /** Values of a header in the sampling requests, in order. */
   answersWith(header: string): unknown[] {
     return this.answered(ANSWERS).map(({ headers }) => headers[header]);
   }
@@ -91,7 +93,7 @@ export class OutsideServer {
     return this.calls.filter(({ path, body }) => paths.includes(path) && !isScoring(body));
   }
 
-  /** Listens, at the port of before where it did already. */
+  /** Listens, on the previous port after a restart. */
   async start(): Promise<this> {
     this.server = createServer((request, response) => void this.respond(request, response));
     await new Promise<void>((resolve) => this.server!.listen(this.port, '127.0.0.1', resolve));
@@ -99,7 +101,7 @@ export class OutsideServer {
     return this;
   }
 
-  /** Ends as a process that is killed: connections break, adapters are forgotten. */
+  /** Stops like a killed process: connections break, adapters are lost. */
   async stop(): Promise<void> {
     const { server } = this;
     this.server = undefined;
@@ -201,7 +203,7 @@ export class OutsideServer {
     if (kept !== undefined) await this.parts.engine.releaseWeights(kept);
   }
 
-  /** The weights in the engine behind a name that a request gives. */
+  /** The engine's weights for a requested model name. */
   private async modelOf(name: unknown): Promise<string> {
     const { resolverDir } = this.parts;
     if (name === undefined || name === 'base-model') return 'base';
@@ -286,7 +288,7 @@ export class OutsideServer {
     };
   }
 
-  /** One placeholder for each image becomes as many as it has features. */
+  /** Expands one placeholder per image to its number of features. */
   private async expand(input: readonly number[], urls: readonly string[]): Promise<Prompt> {
     const { renderer, imageTokenId } = this.parts;
     const pngs = urls.map(pngOf);

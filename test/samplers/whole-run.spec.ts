@@ -19,7 +19,7 @@ beforeAll(async () => {
   const images = new Map<string, Buffer>([[hashOf(screen), screen]]);
   world = await LearnerWorld.open();
   model = await TestModel.of('qwen3-vl-a');
-  // The server has a model of its own, as one on another machine has, and knows of the run what it is sent.
+  // The server has its own copy of the model, as on another machine, and knows only the adapters it is sent.
   const { lora } = world.optionsWith().trainable as Extract<LearnerOptions['trainable'], { mode: 'lora' }>;
   const engine = await model.start({
     models: [adapter({ ...lora, targets: String(lora.targets) })],
@@ -73,7 +73,7 @@ it('a run whose policy is sampled by vLLM goes to its end, each version under it
   const names = loads();
   expect(names).toHaveLength(STEPS + 1);
   expect(new Set(names).size).toBe(STEPS + 1);
-  // Of every version four turns were asked for, and nothing before it had proven itself.
+  // Four turns were requested from every version, and none before the server had proven itself.
   const asked = server.calls.filter(({ path }) => path === '/v1/chat/completions');
   for (const [version, name] of names.entries()) {
     const answers = asked.filter(({ body }) => body.model === name);
@@ -82,7 +82,7 @@ it('a run whose policy is sampled by vLLM goes to its end, each version under it
     expect(proven).toBeGreaterThan(-1);
     for (const answer of answers) expect(server.calls.indexOf(answer)).toBeGreaterThan(proven);
   }
-  // What it said of its tokens is what the trainer says of them.
+  // Its log-probabilities agree with the trainer's.
   for (const { metrics } of await world.events(runId, 'train_step')) {
     expect(metrics['optim/samples']).toBe(4);
     expect(metrics['optim/logp_difference_max']).toBeLessThan(1e-3);
@@ -98,7 +98,7 @@ it('a run ends with the reason where a server goes on sampling an older version'
   server.faults = { servesFirst: true };
   await trainStep(runId, 1);
   const failure = String(await world.failure());
-  // Which it never used.
+  // The server never served it.
   expect(await world.version(runId)).toBe(1);
   expect(failure).toMatch(
     /does not sample uirl-\S+-000002-\w+: .* those of uirl-\S+-00000[01]-\w+.*an older adapter is sampled/,

@@ -13,7 +13,7 @@ const STEADY: Occupied = {
   files: 12,
 };
 
-/** A thousand episodes, read twenty times. */
+/** A thousand episodes with twenty readings. */
 function readings(change: (round: number) => Partial<Occupied>) {
   return Array.from({ length: 20 }, (_, round): [number, Occupied] => [
     50 * (round + 1),
@@ -36,7 +36,7 @@ it('tells what grows from what goes up and down', () => {
   ]);
 });
 
-// In a process of its own: all that it has started, and all that it has written, is looked at.
+// In a separate process: all of its child processes and files are measured.
 it.each(['browser', 'android'])('episodes played at random on %s leave nothing behind', async (name) => {
   const main = [join(ROOT, 'libs/testkit/run-ts.cjs'), join(__dirname, 'episodes.main.ts')];
   const { stdout } = await promisify(execFile)(process.execPath, [

@@ -4,12 +4,12 @@ import { descendants } from '@ui-rl/testkit';
 import { serviceOf, type TestFleet } from '../e2e/support/fleet';
 import { filesBelow, memoryOf, openFilesOf } from './proc';
 
-/** What is measured of a fleet, by its name: processes, memory in MB (`… memory`), open files, files on disk, consumers. */
+/** Measurements of a fleet by name: processes, memory in MB (`… memory`), open files, files on disk, consumers. */
 export type Reading = Record<string, number>;
 
 /**
- * Reads what a fleet occupies. Each service counts with all its copies and all that they started, as browsers. Memory is the proportional
- * set size: what processes share counts once.
+ * Measures a fleet. Each service includes all its copies and their child processes, such as browsers. Memory is the
+ * proportional set size, which counts shared pages once.
  */
 export async function readGauges(fleet: TestFleet): Promise<Reading> {
   const reading: Reading = {};
@@ -38,7 +38,7 @@ function megabytes(files: readonly string[]): number {
   return files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0) / 1e6;
 }
 
-/** Of streams and buckets. */
+/** Consumers of streams and buckets. */
 async function consumersOf(fleet: TestFleet): Promise<[string, number][]> {
   const jsm = await jetstreamManager(fleet.bus.connection);
   const found: [string, number][] = [];

@@ -11,19 +11,19 @@ export interface PlayOptions {
   steps: number;
   atOnce: number;
   seed: number;
-  /** Where everything is that this process and its children write. */
+  /** Folder of all files of this process and its children. */
   folder: string;
   onReading?: (episodes: number, reading: Occupied) => void;
 }
 
-/** What an environment occupies while no episode is played. */
+/** Resources of an environment between episodes. */
 export interface Occupied {
-  /** MB of this process, after garbage was collected where that can be asked for. */
+  /** MB of this process, after garbage collection if available. */
   memory: number;
-  /** MB of all that it has started. */
+  /** MB of all child processes. */
   memoryOfOthers: number;
   processes: number;
-  /** Those of Chromium that have pages in them. */
+  /** Chromium processes with pages. */
   renderers: number;
   openFiles: number;
   files: number;
@@ -36,7 +36,7 @@ export interface Played {
   /** Median. */
   openMs: number;
   actionMs: number;
-  /** How episodes ended → how often. */
+  /** Outcome of the episode → count. */
   ends: Map<string, number>;
   /** By number of episodes. */
   readings: [episodes: number, occupied: Occupied][];
@@ -46,7 +46,7 @@ export interface Played {
 const ROUNDS = 20;
 const [OPEN_MS, ACT_MS] = [60_000, 30_000];
 
-/** Episodes of an agent that acts at random, and what they leave while none is played. */
+/** Plays episodes with a random agent, and measures resources between episodes. */
 export async function playAtRandom(world: World, options: PlayOptions): Promise<Played> {
   const { episodes, atOnce, folder, onReading } = options;
   const played: Played = {
@@ -91,7 +91,7 @@ async function playOne(
   if (!opened.ok) return `not opened, ${opened.error.code}: ${opened.error.message}`;
   openMs.push(performance.now() - began);
   const { sessionId, screenshot } = opened.value;
-  // Somebody who leaves without a word, now and then.
+  // Sometimes the session is abandoned without being closed.
   const leaves = random.chance(0.05) ? random.below(steps) : steps;
   for (let step = 0; step < leaves; step += 1) {
     const acting = performance.now();
@@ -120,7 +120,7 @@ export function read(folder: string): Occupied {
   };
 }
 
-/** What grew over the episodes. */
+/** Growth over the episodes. */
 export function growths({ readings }: Pick<Played, 'readings'>): Record<keyof Occupied, Growth> {
   const growth = (name: keyof Occupied): Growth =>
     growthOf(readings.map(([at, occupied]) => [at, occupied[name]] as const));

@@ -1,7 +1,7 @@
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** MB: the proportional set size, so that what processes share counts once; nothing for a process that has ended. */
+/** MB: the proportional set size, which counts shared pages once; nothing for a process that has ended. */
 export function memoryOf(pid: number): number {
   const pss = /^Pss:\s+(\d+) kB/m.exec(readOr(`/proc/${pid}/smaps_rollup`))?.[1];
   return Number(pss ?? 0) / 1024;
@@ -15,7 +15,7 @@ export function openFilesOf(pid: number): number {
   }
 }
 
-/** Files and folders may go while they are listed. */
+/** Files and folders may disappear during listing. */
 export function filesBelow(folder: string): string[] {
   return entriesOf(folder).flatMap((entry) => {
     const path = join(folder, entry.name);

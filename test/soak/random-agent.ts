@@ -34,7 +34,7 @@ const TEXTS = [
 const DIRECTIONS = ['up', 'down', 'left', 'right'] as const;
 const SECONDS = [0, 0.01, 0.05];
 
-/** An action of any kind, with no aim; few of them are off the screen, and few say that the task is done. */
+/** A random action; few are off the screen, and few finish the task. */
 export function anything(random: Random, { width, height }: { width: number; height: number }): Action {
   const spread = random.chance(0.03) ? 2 : 1;
   const at = () => ({ x: random.below(width * spread), y: random.below(height * spread) });

@@ -1,6 +1,6 @@
 import { grows, type TimedReading, trendsOf } from './soak';
 
-/** Two hours, a reading every half minute. */
+/** Two hours with a reading every half minute. */
 function readings(value: (hours: number, index: number) => number): TimedReading[] {
   return Array.from({ length: 240 }, (_, index) => {
     const at = index / 2;

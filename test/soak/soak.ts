@@ -8,10 +8,10 @@ import { type Reading, readGauges } from './gauges';
 
 export interface SoakOptions {
   minutes: number;
-  /** What is measured before this many minutes does not count for the trends. */
+  /** Minutes at the start that are excluded from the trends. */
   settling: number;
   actors: number;
-  /** From a run's end on. */
+  /** Called at the end of each run. */
   onRun: (run: SoakRun) => void;
   onReading: (reading: TimedReading) => void;
 }
@@ -25,7 +25,7 @@ export interface SoakRun {
 }
 
 export interface TimedReading {
-  /** Minutes since the first run began. */
+  /** Minutes since the first run started. */
   at: number;
   reading: Reading;
 }
@@ -33,17 +33,17 @@ export interface TimedReading {
 export interface SoakResult {
   runs: number;
   episodes: number;
-  /** By gauge; slopes by hour. */
+  /** By gauge; slopes per hour. */
   trends: Record<string, Trend>;
-  /** Services that ended although nobody made them. */
+  /** Services that ended unexpectedly. */
   unexpectedEnds: readonly string[];
 }
 
 const READ_EVERY_MS = 30_000;
 const BLOCK_MINUTES = 5;
-/** Ended runs that are kept at the broker and on disk; older ones are deleted, as an operator would. */
+/** Ended runs that are kept on the broker and on disk; older ones are deleted, as by an operator. */
 const KEPT_RUNS = 3;
-/** Every one of so many is stopped by its user in the middle. */
+/** Every n-th run is stopped by its user halfway. */
 const STOPPED = 4;
 const RUN_MS = 900_000;
 const RUN = {
@@ -52,7 +52,7 @@ const RUN = {
   training: { groups_per_batch: 4, max_steps: 4 },
 };
 
-/** Runs back to back on one fleet, whose processes live through all of them. */
+/** Consecutive runs on one fleet, whose processes live through all of them. */
 export async function soak(options: SoakOptions): Promise<SoakResult> {
   const { minutes, settling, actors, onRun } = options;
   const fleet = await TestFleet.start({ database: 'postgres', copies: { actor: actors } });
@@ -82,8 +82,8 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
 }
 
 /**
- * Of each gauge, by hour, over the means of blocks of readings: those that follow each other closely resemble each other, and would make
- * the error of the slope look smaller than it is.
+ * Trends of each gauge per hour, over the means of blocks of readings: consecutive readings are correlated, which
+ * would underestimate the error of the slope.
  */
 export function trendsOf(readings: readonly TimedReading[], settling: number): Record<string, Trend> {
   const blocks = new Map<number, TimedReading[]>();
@@ -103,7 +103,7 @@ export function trendsOf(readings: readonly TimedReading[], settling: number): R
   );
 }
 
-/** Whether something grows for certain, by more than a fiftieth an hour. */
+/** Whether a gauge grows significantly, by more than a fiftieth per hour. */
 export function grows({ begin, slope, error }: Trend): boolean {
   return slope !== null && error !== null && slope - 2 * error > begin / 50;
 }
@@ -148,7 +148,7 @@ async function play(fleet: TestFleet, number: number): Promise<SoakRun> {
   }
 }
 
-/** What `ui-rl runs delete` does, and the folder that it leaves on the learner's disk. */
+/** Does what `ui-rl runs delete` does, and deletes the run's folder on the learner's disk. */
 async function forget(fleet: TestFleet, run: SoakRun | undefined): Promise<void> {
   if (run === undefined) return;
   await deleteRuns(fleet.bus, [run.runId]);

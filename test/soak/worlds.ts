@@ -1,18 +1,18 @@
 import { loadComponents, loadTasks, Sessions, type Task } from '@ui-rl/plugin-kit';
 import { Adb, FakeAdbd, FakePhone } from '@ui-rl/testkit';
 
-/** An environment with tasks to play there. */
+/** An environment with its tasks. */
 export interface World {
   sessions: Sessions;
   tasks: readonly Task[];
-  /** Forgets what the devices of the test have noted. */
+  /** Clears the logs of the test devices. */
   forget(): void;
   stop(): Promise<void>;
 }
 
 type Opens = (atOnce: number, log: (message: string) => void) => Promise<World>;
 
-/** Environments that can be played at random, by the name of their component. */
+/** Environments for the random agent, by component name. */
 export const WORLDS: Readonly<Record<string, Opens>> = {
   /** The pages of the demo tasks. */
   browser: async (atOnce, log) => {
@@ -28,7 +28,7 @@ export const WORLDS: Readonly<Record<string, Opens>> = {
     return { sessions, tasks, forget: () => {}, stop: () => sessions.close() };
   },
 
-  /** The real adb server with devices that speak adb's protocol and are none. */
+  /** The real adb server with fake devices that speak adb's protocol. */
   android: async (atOnce, log) => {
     const adb = await Adb.start();
     const phones: FakeAdbd[] = [];

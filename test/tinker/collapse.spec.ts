@@ -11,7 +11,7 @@ import { FIXTURE, LearnerWorld, valueOf } from '../../services/learner/test/lear
 
 const MAX_SEQUENCE = 128;
 const GROUPS = 16;
-/** A step of this size leaves nothing of what the policy said. */
+/** A learning rate that destroys the policy in one step. */
 const RUINOUS = 100;
 const dir = mkdtempSync(join(tmpdir(), 'tinker-collapse-'));
 
@@ -67,7 +67,7 @@ async function act(runId: string, changes: object): Promise<PolicyActReply> {
   return valueOf(await world.act(runId, `request-${requests}/0`, changes));
 }
 
-/** Plays a group: one episode succeeds where the policy says what that of the beginning does. */
+/** Plays a group: one episode succeeds if the policy answers like the initial one. */
 async function playGroup(runId: string, group: number): Promise<void> {
   const first = { policy: `uirl://${runId}/sampler_weights/000000` };
   const [said, other] = [await act(runId, { seed: group }), await act(runId, { seed: 1000 + group })];

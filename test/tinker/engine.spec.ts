@@ -81,7 +81,7 @@ const registry = new ComponentRegistry(
   components.map((component) => ({ component, file: 'plugins/engine-tinker' })),
 );
 
-/** Our client over our server, through a proxy that loses the first answer to everything. */
+/** Our client with our server, through a proxy that drops the first answer to every request. */
 async function throughTinker(changes: Partial<EngineContext> = {}, options: object = {}): Promise<Engine> {
   const environment = { TINKER_BASE_URL: proxy.url, TINKER_API_KEY: KEY };
   const engine = await registry.create(
@@ -121,7 +121,7 @@ function inputOf({ tokenIds, images }: Awaited<ReturnType<typeof prompt>>): Mode
   return { chunks: promptChunks(tokenIds, images, folder.family.shape.imageTokenId) };
 }
 
-/** What was sampled as data with advantages of both signs, and weights that no float is exact for. */
+/** Sampled answers as data with advantages of both signs, and weights that are inexact in floating point. */
 function dataOf(prompts: Awaited<ReturnType<typeof prompt>>[], sampled: readonly SampleResult[]): Datum[] {
   return prompts.map(({ tokenIds, images }, index) => {
     const { tokens, logprobs } = sampled[index];
@@ -145,7 +145,7 @@ const gae = new ComponentRegistry(
   algorithms.map((component) => ({ component, file: 'libs/algorithms' })),
 ).create('advantage', { name: 'gae' }, {});
 
-/** The same data with the advantages that a critic has led to, the returns it learns, and its values. */
+/** The same data with a critic's advantages, returns and values. */
 function estimated(
   data: readonly Datum[],
   sampled: readonly SampleResult[],
@@ -180,7 +180,7 @@ function estimated(
 const loss = { name: 'ppo', clip_low: 0.2, clip_high: 0.28 };
 const optimizer = { name: 'adamw', beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weight_decay: 0.01 };
 
-/** Computed for other positions beside them, so that sums may be rounded otherwise. */
+/** Other positions in the same batch may change the rounding of sums. */
 function expectClose(found: Float32Array, expected: Float32Array): void {
   expect(found).toHaveLength(expected.length);
   expect(found.map((each) => Number(Number.isNaN(each)))).toEqual(
@@ -195,7 +195,7 @@ function trainedSum(logprobs: Float32Array): number {
 
 interface Recorded {
   sampled: SampleResult[];
-  /** Of the critic, before the step and as it learns. */
+  /** The critic's values before the step and during it. */
   values: (Float32Array[] | undefined)[];
   logprobs: Float32Array[];
   metrics: Record<string, number>[];
@@ -247,7 +247,7 @@ it('trains as the engine in process does, bit by bit, though answers are lost an
   expect(await oneStep(tinker, 1)).toEqual(expected[1]);
   expect(proxy.lost).toEqual(expect.arrayContaining(['/api/v1/forward_backward', '/api/v1/optim_step']));
 
-  // What the run compares with: other weights than those that are trained, by name and from its folder.
+  // The run's reference weights, which are not the trained ones, by name and from their folder.
   const dir = join(scratch, 'checkpoint');
   const saved = await tinker.saveState({ model: 'policy', dir, files: { 'state.json': '{}' } });
   expect(saved).toEqual({ version: 2, digest: expected[1].digests[1] });
@@ -272,7 +272,7 @@ it('trains as the engine in process does, bit by bit, though answers are lost an
   expect(await load('policy', dir)).toEqual(saved);
   expect(await load('critic', criticDir)).toEqual(savedCritic);
   expect(await oneStep(resumed, 2)).toEqual(expected[2]);
-  // The model that has been trained is unloaded first; that this was done is not told the first time.
+  // The trained model is unloaded first; the proxy drops the first reply to that.
   const unloaded = () => proxy.lost.filter((path) => path.endsWith('/unload_model')).length;
   const before = unloaded();
   expect(await load('policy', dir)).toEqual(saved);
@@ -313,7 +313,8 @@ it('ends the gradient of dppo where the engine in process does', async () => {
   ]);
   const [now] = (await engines[0].forward({ model: 'policy', data: [datum] })).logprobs;
   const trained = Array.from(datum.weights, (weight, place) => (weight === 0 ? [] : [place])).flat();
-  // The sampler found them more probable: by less than delta, by more, and by what only a smaller one masks.
+  // The sampler found them more probable: by less than delta, by more, and by an amount that only a smaller delta
+  // masks.
   const apart = [0.1, 0.3, 0.17];
   const sample_logprobs = Float32Array.from(datum.weights, (weight, place) =>
     weight === 0 ? 0 : Math.log(Math.exp(now[place]) + apart[trained.indexOf(place)]),
@@ -357,7 +358,7 @@ describe('what the service lacks is refused by name', () => {
     await expect(start({}, { base_model: 'Qwen/Qwen3-8B' })).rejects.toThrow('it offers small');
     await expect(start({ environment: {} })).rejects.toThrow('TINKER_BASE_URL');
     const elsewhere = { TINKER_BASE_URL: 'http://127.0.0.1:1', TINKER_API_KEY: KEY };
-    // The key is for the address of the machine, not for one that a run file names.
+    // The key is for the machine's address, not for one in a run file.
     await expect(start({ environment: elsewhere }, { base_url: proxy.url })).rejects.toThrow(
       'No key was sent',
     );
@@ -394,7 +395,7 @@ describe('what the service lacks is refused by name', () => {
     await expect(train({}, { name: 'dppo', divergence: 'kl' })).rejects.toThrow('divergence kl');
     await expect(train({}, { ...loss, dual_clip: 3 })).rejects.toThrow('dual_clip');
     await expect(engine.exportWeights({ name: 'policy', dir: scratch })).rejects.toThrow('lie with');
-    // Nothing of that has taken a number, or ended the engine.
+    // None of these used a sequence number, or ended the engine.
     expect((await train({})).metrics.tokens).toBe(2);
     await expect(engine.discardGradients('policy')).rejects.toThrow('cannot forget them');
     expect((await engine.ended).message).toContain('newest checkpoint');

@@ -1,16 +1,18 @@
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Passes requests on, and loses the first answer to each that begins something: whoever sends it again must not have it done twice. */
+/**
+ * Forwards requests, and drops the first answer to each that starts an operation: a retry must not execute it twice.
+ */
 export class FlakyProxy {
-  /** Paths whose answers were lost. */
+  /** Paths whose answers were dropped. */
   readonly lost: string[] = [];
   private readonly seen = new Set<string>();
   private readonly server = createServer((incoming, response) => void this.pass(incoming, response));
 
   private constructor(private readonly target: () => string) {}
 
-  /** @param target where requests go at the time */
+  /** @param target returns the current destination */
   static async start(target: () => string): Promise<FlakyProxy> {
     const proxy = new FlakyProxy(target);
     await new Promise<void>((resolve) => proxy.server.listen(0, '127.0.0.1', resolve));

@@ -80,7 +80,7 @@ it('saves weights once for all who sample from them, and under another name wher
   await save();
   await save();
   expect(service.bodiesOf('save_weights').map((body) => body.path)).toEqual(['000000', '000000', '000000-2']);
-  // The first checkpoint has what was sampled from.
+  // The first checkpoint has the sampled weights.
   expect(path).not.toBe('000000');
   const names = service.bodiesOf('save_weights_for_sampler').map((body) => body.path);
   expect(names).toEqual([path, '000000']);
@@ -99,7 +99,7 @@ it('trains on the sum that was asked for where a service takes means', async () 
       data: { loss_fn_inputs: Record<'weights' | 'advantages', { data: number[] }> }[];
     };
   }[];
-  // What a token counts in SkyRL's JAX backend: weights are divided by their sum, sequences by their number.
+  // The weight of a token in SkyRL's JAX backend: weights are divided by their sum, sequences by their number.
   const counted = sent.data.map(({ loss_fn_inputs: { weights, advantages } }) => {
     const sum = weights.data.reduce((a, b) => a + b, 0);
     return advantages.data.map((each, place) => (each * weights.data[place]) / sum / data.length);
@@ -121,7 +121,7 @@ it('loads weights into a model of which nothing was asked before', async () => {
     { model_id: 'model_1', path: 'tinker://model_0/weights/000000', seq_id: 1 },
   ]);
   expect(service.bodiesOf('unload_model')).toMatchObject([{ model_id: 'model_0' }]);
-  // What was served of the model before is sampled from the one that has the same weights now.
+  // Weights saved by the previous model are sampled from the model that has the same weights now.
   await engine.saveWeightsForSampler({ model: 'policy', name: 'evaluated', dir });
   for (const model of ['served', 'evaluated']) await engine.sample({ ...sampling, model });
   await expect(step(0)).resolves.toMatchObject({ metrics: { grad_norm: 0.5 } });
@@ -149,7 +149,7 @@ it('leaves with the service what names and checkpoints need, and nothing else', 
   }
   await settled([4, 5, 6].flatMap(named));
   expect(service.checkpoints).toHaveLength(6);
-  // What is sampled from stays until it has been, whether it has a name or a checkpoint still or not.
+  // Sampled weights stay until the request finishes, even if they no longer have a name or a checkpoint.
   await serve(7);
   let answer: () => void = () => undefined;
   service.held = new Promise((resolve) => (answer = resolve));
@@ -166,7 +166,7 @@ it('leaves with the service what names and checkpoints need, and nothing else', 
   answer();
   await Promise.all(sampled);
   await settled([4, 5].flatMap(named));
-  // And what the engine itself has sampled from as the newest weights, when it ends.
+  // The same for the newest weights that the engine itself sampled from, when it closes.
   await engine.sample(sampling);
   expect(service.checkpoints).toHaveLength(5);
   await engine.stop();
@@ -222,7 +222,7 @@ describe('a critic', () => {
     const sent = service
       .bodiesOf('forward_backward')
       .map(({ forward_backward_input }) => forward_backward_input as { data: object[] });
-    // Services have a clip of their own where they are told none.
+    // Services apply a default clip if the request has none.
     expect(sent).toMatchObject([
       { loss_fn: 'ppo_critic', loss_fn_config: { value_clip: 0.2 } },
       { loss_fn: 'ppo_critic', loss_fn_config: { value_clip: 1e20 } },

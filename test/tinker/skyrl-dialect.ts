@@ -5,18 +5,19 @@ type Json = Record<string, unknown>;
 type Answer = { status: number; body: Json };
 
 /**
- * Answers as SkyRL's server does where that differs from `ui-rl serve tinker`: it holds no model, and says of all tokens that they have the
- * log-probability -1, and critics that all states are worth 0.5. What it was asked for can be looked at. The real one is run by `npm run tinker:skyrl`.
+ * A fake of SkyRL's server, for behavior that differs from `ui-rl serve tinker`: it has no model, and returns the
+ * log-probability -1 for all tokens, and the value 0.5 for all states. It records its requests. `npm run
+ * tinker:skyrl` runs the real one.
  */
 export class SkyRlDialect {
   readonly asked: { verb: string; body: Json }[] = [];
-  /** Samples are answered once this is. */
+  /** Samples are answered after this promise resolves. */
   held: Promise<void> = Promise.resolve();
   private readonly results = new Map<string, Answer>();
   private readonly saved = new Set<string>();
   private readonly models = new Map<string, { requests: number; role: unknown }>();
   private created = 0;
-  /** As over FSDP; other backends have none. */
+  /** True as with FSDP; other backends have no critics. */
   hasCritics = false;
   private readonly server = createServer((request, response) => void this.answer(request, response));
 
@@ -34,17 +35,17 @@ export class SkyRlDialect {
     return this.asked.filter((each) => each.verb === verb).map(({ body }) => body);
   }
 
-  /** Addresses of weights that are there. */
+  /** Addresses of existing weights. */
   get checkpoints(): string[] {
     return [...this.saved].toSorted();
   }
 
-  /** As after a restart: sessions are in its database, models are gone. */
+  /** Simulates a restart: sessions are in its database, models are gone. */
   restart(): void {
     this.models.clear();
   }
 
-  /** As services that take `model_role` for nothing. */
+  /** Behaves like services that ignore `model_role`. */
   forgetRoles(): void {
     for (const model of this.models.values()) model.role = 'policy';
   }
@@ -88,7 +89,7 @@ export class SkyRlDialect {
     return ok({ future_id: id, status: 'pending', request_id: id });
   }
 
-  /** What is refused at once. */
+  /** Requests that are rejected immediately. */
   private refusal(verb: string, { model_id, path }: Json): Answer | undefined {
     const model = this.models.get(String(model_id));
     if (verb === 'load_weights' && (model?.requests ?? 0) > 0)
@@ -134,13 +135,13 @@ function addressOf(verb: string, model: string, path: string): string {
   return `tinker://${model}/${verb === 'save_weights' ? 'weights' : 'sampler_weights'}/${path}`;
 }
 
-/** Whose weights a request samples from; undefined: those of the base model. */
+/** The model from whose weights a request samples; undefined for the base model. */
 function modelOf({ sampling_session_id }: Json): string | undefined {
   const { model_path = '' } = JSON.parse(String(sampling_session_id)) as { model_path?: string };
   return /^tinker:\/\/([^/]+)/.exec(model_path)?.[1];
 }
 
-/** Of a prompt all log-probabilities but the first token's, which has none. */
+/** All log-probabilities of a prompt except the first token's, which has none. */
 function sampled({ prompt, prompt_logprobs }: Json): Json {
   const { chunks } = prompt as { chunks: { tokens: number[] }[] };
   const count = chunks.reduce((sum, { tokens }) => sum + tokens.length, 0);
@@ -164,7 +165,7 @@ function trained({ forward_backward_input }: Json): Json {
   return { loss_fn_outputs: outputs, metrics: {} };
 }
 
-/** A number for each of the weights. */
+/** One number per weight. */
 function scored({ forward_input }: Json, isCritic: boolean): Json {
   const outputs = inputsOf(forward_input).map(({ weights }) => {
     const data = weights!.data.map(() => (isCritic ? 0.5 : -1));
@@ -174,7 +175,7 @@ function scored({ forward_input }: Json, isCritic: boolean): Json {
   return { loss_fn_output_type: 'scalar', loss_fn_outputs: outputs, metrics: {} };
 }
 
-/** What a critic has learned from says nothing of its values. */
+/** A critic's training step returns no values. */
 function learnt({ forward_backward_input }: Json): Answer {
   const { loss_fn } = forward_backward_input as { loss_fn: string };
   if (!['ppo', 'ppo_critic'].includes(loss_fn)) {
@@ -196,7 +197,7 @@ function ok(body: Json): Answer {
   return { status: 200, body };
 }
 
-/** While it is worked at. */
+/** An error during execution. */
 function failed(error: string): Answer {
   return ok({ error, status: 'failed' });
 }

@@ -9,7 +9,7 @@ import { learnerOptions } from '../../services/learner/src/run-options';
 import { FIXTURE, LearnerWorld } from '../../services/learner/test/learner-world';
 
 const STEPS = 4;
-/** Newest checkpoints of a run, and the first one. */
+/** The newest checkpoints of a run, and the first one. */
 const KEPT = 4;
 const MAX_SEQUENCE = 128;
 const dir = mkdtempSync(join(tmpdir(), 'tinker-run-'));
@@ -38,7 +38,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** What a learner makes of a run file. */
+/** The learner's options for a run file. */
 function optionsOf(engine: object, alpha = 32): LearnerOptions {
   const lora = { rank: 2, alpha, targets: 'attention' };
   const run = parseRunFile(
@@ -64,7 +64,7 @@ function optionsOf(engine: object, alpha = 32): LearnerOptions {
   return { ...world.optionsWith(), ...learnerOptions(run, world.optionsWith()) };
 }
 
-/** Of the weights that are sampled from. */
+/** Digest of the current sampling weights. */
 async function digestNow(runId: string): Promise<string | undefined> {
   return (await world.bus.runs.policy(runId))?.adapterDigest;
 }
@@ -100,7 +100,7 @@ async function list(path: string): Promise<Listed> {
   return (await fetch(`${server.url}/api/v1/${path}`)).json() as Promise<Listed>;
 }
 
-/** Addresses of all that the server keeps. */
+/** Addresses of all weights that the server stores. */
 async function kept(): Promise<string[]> {
   const { training_runs } = await list('training_runs');
   const lists = await Promise.all(
@@ -126,7 +126,7 @@ it('a run with a critic through Tinker has the weights of one on the engine in p
     'what no checkpoint needs to be gone',
     async () => (await kept()).join() === needed.join(),
   );
-  // Weights of a policy and a critic at the run's beginning, and of those of the learner which went on.
+  // Weights of a policy and a critic at the start of the run, and those of the resumed learner.
   expect(new Set(needed.map((address) => address.split('/')[2])).size).toBe(4);
 }, 120_000);
 

@@ -1,4 +1,4 @@
-// The demo tasks in browsers that are far away: every action takes a while longer, 0.2 to 1 s unless told otherwise.
+// The demo tasks in simulated remote browsers: every action takes longer, by 0.2 to 1 s unless configured otherwise.
 const { join } = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
 
@@ -6,7 +6,7 @@ const built = (plugin) => require(join(__dirname, '../../../dist/plugins', plugi
 const browser = built('env-browser').default;
 const training = built('task-source-demo').components.find(({ name }) => name === 'demo_training');
 
-/** Numbers from 0 on, below 1, the same for the same seed (mulberry32). */
+/** Numbers in [0, 1), the same for the same seed (mulberry32). */
 function uniforms(seed) {
   let state = seed >>> 0;
   return () => {

@@ -57,7 +57,7 @@ function readLedger(file: string): Row[] {
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Row);
 }
 
-/** Whether a row is of that run, whichever commit it was. */
+/** Whether a row belongs to that run, on any commit. */
 function isOf(row: Row, mode: Mode, seed: number, setting: Setting): boolean {
   const names = ['steps', 'sessions', 'groupsPerBatch', 'groupSize', 'bound'] as const;
   const isSetting = names.every((name) => row[name] === setting[name]);

@@ -18,7 +18,7 @@ const setting: Setting = {
   latency: [200, 1000],
 };
 
-/** Two steps of an episode each, whose first token is of policy 0 and whose second of policy 1. */
+/** Two steps of one episode each, whose first token was sampled by policy 0 and whose second by policy 1. */
 function published(changes: Partial<Record<string, number>> = {}): Published {
   const spans = [0, 1].map((version) => ({ version, digest: `d${version}`, tokens: 1 }));
   const phase = (name: string, minute: number) =>

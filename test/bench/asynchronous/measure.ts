@@ -3,16 +3,16 @@ import type { EvaluationEvent, PhaseEvent, TrainStepEvent, Trajectory } from '@u
 export const MODES = ['synchronous', 'asynchronous', 'in_flight'] as const;
 export type Mode = (typeof MODES)[number];
 
-/** What is the same in all modes. */
+/** Settings shared by all modes. */
 export interface Setting {
   steps: number;
-  /** Episodes at once. */
+  /** Concurrent episodes. */
   sessions: number;
   groupsPerBatch: number;
   groupSize: number;
-  /** Steps off-policy where a run is asynchronous. */
+  /** Maximum steps off-policy of an asynchronous run. */
   bound: number;
-  /** Added to every action of the environment, in milliseconds. */
+  /** Additional delay of every action of the environment, in milliseconds. */
   latency: readonly [least: number, most: number];
 }
 
@@ -24,17 +24,17 @@ export interface Row extends Setting {
   minutes: number;
   episodes: number;
   episodesPerMinute: number;
-  /** Of the final evaluation. */
+  /** Success rate of the final evaluation. */
   success: number;
   /** Means over steps. */
   idle: { actors: number; environments: number; learner: number };
-  /** Trained tokens by how many steps their policy was behind. */
+  /** Trained tokens by the age of their policy in steps. */
   staleness: Record<string, number>;
   maskedTokens: number;
   stragglers: number;
 }
 
-/** What a run published. */
+/** The messages that a run published. */
 export interface Published {
   steps: readonly TrainStepEvent[];
   phases: readonly PhaseEvent[];
@@ -69,7 +69,7 @@ export function runFile(mode: Mode, seed: number, setting: Setting): Record<stri
   };
 }
 
-/** @throws Error where the run did not do what it says, or a token was trained beyond the bound */
+/** @throws Error if the run deviates from its settings, or trained a token beyond the bound */
 export function measured(
   { steps, phases, evaluations, trajectories }: Published,
   setting: Setting,
@@ -104,7 +104,10 @@ export function measured(
   };
 }
 
-/** Every token of trained episodes, by how far its policy was behind when it was trained: from the episodes themselves. */
+/**
+ * Every token of trained episodes, by the age of its policy when it was trained, computed from the episodes
+ * themselves.
+ */
 function tokensByAge(
   steps: readonly TrainStepEvent[],
   trajectories: readonly Trajectory[],
@@ -139,7 +142,7 @@ function mean(steps: readonly TrainStepEvent[], name: string): number {
   return values.reduce((total, value) => total + value, 0) / values.length;
 }
 
-/** Means by mode, and how much faster than synchronous. */
+/** Means by mode, and the speedup over synchronous. */
 export function table(rows: readonly Row[]): string {
   const ofMode = (mode: Mode): Row[] => rows.filter((row) => row.mode === mode);
   const average = (own: readonly Row[], of: (row: Row) => number): number =>

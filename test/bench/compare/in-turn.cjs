@@ -1,6 +1,7 @@
-// Loaded into the bench of both commits (`node --require`): what its `alternate` measures, it measures when it is told to by whoever
-// listens at $UI_RL_TURNS, and tells what it found. So two processes that are warm take turns within seconds, and whatever slows the
-// machine meets both. It relies on what every version of the bench has: a module `measure` that exports `alternate`.
+// Preloaded into the bench of both commits (`node --require`): its `alternate` then measures on request of the server
+// at $UI_RL_TURNS, and reports the results. So two warm processes alternate within seconds, and other load on the
+// machine affects both alike. It relies on a property of every version of the bench: a module `measure` that exports
+// `alternate`.
 const Module = require('node:module');
 const { connect } = require('node:net');
 const { basename } = require('node:path');
@@ -8,10 +9,10 @@ const { createInterface } = require('node:readline');
 
 const { UI_RL_TURNS: address, UI_RL_TURNS_SIDE: side, UI_RL_TURNS_ROUNDS: rounds } = process.env;
 
-/** How often `alternate` was called in this process. */
+/** Calls of `alternate` in this process. */
 let calls = 0;
 
-/** In place of the bench's own: as many rounds as are asked for here, each thing when its turn has come. */
+/** Replaces the bench's own: as many rounds as requested here, each function when it is its turn. */
 async function alternateInTurn(_rounds, things) {
   const call = calls++;
   const results = things.map(() => []);

@@ -2,17 +2,17 @@ import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 
 /**
- * Gives two processes turns: each asks before it measures a thing, and waits until the other has asked for the same; then one
- * measures, then the other, then both go on. Which of them begins changes with every round.
+ * Lets two processes alternate: each asks before it measures a function, and waits until the other has asked for the
+ * same; then one measures, then the other, then both continue. The first one changes with every round.
  */
 export class Turns {
-  /** What was found: call of `alternate` → thing → side → value of each round. */
+  /** Results: call of `alternate` → function → side → value of each round. */
   found = [];
   #server;
   #sockets = new Set();
-  /** Those that have asked; of each side at most one. */
+  /** Pending requests, at most one per side. */
   #asked = [];
-  /** Those whose value has come. */
+  /** Sides that have sent their value. */
   #measured = [];
 
   static async listen(path) {
@@ -51,7 +51,7 @@ export class Turns {
     this.#next().goOn();
   }
 
-  /** Whose turn it is, of two that have asked. */
+  /** The next side, when both have asked. */
   #next() {
     const first = this.#asked[0].round % 2;
     const side = this.#measured.length === 0 ? first : 1 - first;

@@ -1,19 +1,22 @@
 /** Groups of a run file, or changes to them. */
 export type Groups = Readonly<Record<string, object>>;
 
-/** What a row tries. */
+/** The configuration of a row. */
 export interface Algorithm {
   /** Changes to the run file of the task. */
   changes: Groups;
-  /** Learns from stored episodes of the untrained policy alone. */
+  /** Learns only from stored episodes of the untrained policy. */
   offline?: true;
 }
 
-/** A batch trained in four optimizer steps: from the second on, the policy is not the one that sampled, so what a loss clips matters. */
+/**
+ * Four optimizer steps per batch: from the second on, the policy differs from the one that sampled, so clipping of a
+ * loss matters.
+ */
 const FOUR_STEPS = { num_substeps: 4 };
-/** Of losses that clip nothing: at 1e-3 the fourth step goes so far that no episode succeeds any more. */
+/** For losses without clipping: at 1e-3 the fourth step goes so far that no episode succeeds afterwards. */
 const SMALLER_STEPS = { ...FOUR_STEPS, learning_rate: 5e-4 };
-/** The bound at which corrections have something to correct; what is learnt late is learnt in more, smaller steps. */
+/** The staleness bound at which off-policy corrections matter; late data are learned in more, smaller steps. */
 const ASYNC = {
   async: { max_steps_off_policy: 4 },
   training: { learning_rate: 5e-4, max_steps: 40 },
@@ -23,7 +26,7 @@ function advantage(name: string, options: object = {}): Algorithm {
   return { changes: { algorithm: { advantage: { name, ...options } } } };
 }
 
-/** Dr. GRPO's advantages under another loss. */
+/** Dr. GRPO's advantages with another loss. */
 function loss(name: string, options: object = {}): Algorithm {
   return {
     changes: {
@@ -60,7 +63,7 @@ function warmStart(name: string, options: object, ofLoss: object = {}): Algorith
   return { changes, offline: true };
 }
 
-/** All there are, by the names of their rows. Options that are not named have their defaults. */
+/** All algorithms, by the names of their rows. Unlisted options have their defaults. */
 export const ALGORITHMS: Readonly<Record<string, Algorithm>> = {
   grpo: advantage('grpo'),
   dr_grpo: advantage('dr_grpo'),
@@ -104,8 +107,8 @@ export const ALGORITHMS: Readonly<Record<string, Algorithm>> = {
 };
 
 /**
- * One of each family: compared with the group and its spread, with the others of the group, with the whole batch token by token, with a
- * critic, and with nothing, by imitating what succeeded.
+ * One of each family: normalized by the group's mean and deviation, leave-one-out within the group, by the whole
+ * batch token by token, with a critic, and without baseline, by imitating successful episodes.
  */
 export const MAIN_ALGORITHMS: readonly string[] = [
   'grpo',

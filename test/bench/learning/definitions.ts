@@ -5,22 +5,22 @@ import { projectRoot } from '@ui-rl/settings';
 import { parse } from 'yaml';
 import { ALGORITHMS, type Groups, MAIN_ALGORITHMS } from './algorithms';
 
-/** Where the tasks of this bench lie. */
+/** File of this bench's tasks. */
 export const TASKS_FILE = join(__dirname, 'tasks.js');
 
 /** A task of the table. */
 export interface TaskDefinition {
-  /** What it isolates. */
+  /** The ability that it isolates. */
   ability: string;
-  /** Run file that all algorithms share. */
+  /** Run file shared by all algorithms. */
   runFile: Groups;
-  /** Rows it has. */
+  /** Its rows. */
   algorithms: readonly string[];
-  /** It is played on the screens of this folder, which define it, too. */
+  /** It uses the screens of this folder, which are then part of its definition. */
   ownScreens?: true;
 }
 
-/** Steps in which stored episodes are collected. */
+/** Steps for collecting stored episodes. */
 const COLLECTING_STEPS = 8;
 
 const SMALL: Groups = {
@@ -35,7 +35,7 @@ const SMALL: Groups = {
   logging: { num_groups_to_log: 0, trackers: [], upload_checkpoints: 'none' },
 };
 
-/** Without its algorithm and what that is paid for: rows differ in the one, and all learn from success alone. */
+/** Without algorithm and rewards: rows differ in the algorithm, and all learn from success alone. */
 function quickstart(): Groups {
   const text = readFileSync(join(projectRoot, 'deploy/config/quickstart.yaml'), 'utf8');
   const { algorithm: _, rewards: __, ...groups } = parse(text) as Record<string, object>;
@@ -69,25 +69,25 @@ export const TASKS: Readonly<Record<string, TaskDefinition>> = {
   },
 };
 
-/** One row of the table: what is trained how. */
+/** The training configuration of one row. */
 export interface RowDefinition {
   task: string;
   algorithm: string;
   seed: number;
-  /** Of what is trained. */
+  /** Run file of the training. */
   runFile: Groups;
-  /** Of what stored episodes are collected by, where the row learns from such. */
+  /** Run file for collecting stored episodes, if the row learns from them. */
   collecting?: Groups;
-  /** Of all that decides what the row says, but for the seed and the code. */
+  /** Digest of everything that determines the result, except the seed and the code. */
   digest: string;
 }
 
-/** @throws Error where there is no such row */
+/** @throws Error if there is no such row */
 export function defineRow(task: string, algorithm: string, seed: number): RowDefinition {
   const { runFile: base, ownScreens, algorithms } = known(TASKS, task, 'task');
   const { changes, offline } = known(ALGORITHMS, algorithm, 'algorithm');
   if (!algorithms.includes(algorithm)) throw new Error(`${task} has no row ${algorithm}`);
-  // All rows of a seed begin with the same policy: what it does before is measured once.
+  // All rows of a seed start with the same policy, so its baseline is measured once.
   const runFile = merged(base, changes, { evaluation: { baseline: algorithm === algorithms[0] } });
   const parts = offline
     ? { runFile: merged(runFile, LEARN_FROM_STORED), collecting: merged(base, COLLECT) }
@@ -101,7 +101,7 @@ export function defineRow(task: string, algorithm: string, seed: number): RowDef
 }
 
 const LEARN_FROM_STORED: Groups = { training: { warm_start: { only: true } } };
-/** A learning rate at which the policy stays what it is. */
+/** A learning rate that does not change the policy. */
 const COLLECT: Groups = {
   training: { max_steps: COLLECTING_STEPS, learning_rate: 1e-12 },
   evaluation: { baseline: false, episodes_per_task: 1 },
@@ -114,7 +114,7 @@ function known<T>(all: Readonly<Record<string, T>>, name: string, what: string):
   return all[name];
 }
 
-/** Later ones win; objects are merged, lists are replaced. */
+/** Later ones override earlier ones; objects are merged, lists are replaced. */
 export function merged(...all: readonly Groups[]): Groups {
   return all.reduce((into, from) => {
     const changed = Object.entries(from).map(([name, value]) => {

@@ -126,7 +126,7 @@ describe('the screens', () => {
   const open = (screen: string) => lab.open({ page: 'screens', reset: { screen } }, { seed: 1 });
   const click = (player: Player, [x, y]: readonly [number, number]) => player.act({ action: 'click', x, y });
 
-  /** What the state says after clicks on a fresh screen. */
+  /** The state after clicks on a fresh screen. */
   async function after(screen: string, ...places: readonly (readonly [number, number])[]) {
     const player = await open(screen);
     for (const place of places) await click(player, place);

@@ -2,14 +2,14 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { defineRow, type RowDefinition } from './definitions';
 import type { Row } from './row';
 
-/** One row a line, written when it was taken. */
+/** One row per line, written as soon as it is measured. */
 export class Ledger {
   private constructor(
     private readonly file: string,
     private all: Row[],
   ) {}
 
-  /** @throws Error where a row is no longer of what it says it is of */
+  /** @throws Error if a row's contents contradict its key */
   static read(file: string): Ledger {
     const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
     const lines = text.split('\n').filter((line) => line !== '');
@@ -23,7 +23,7 @@ export class Ledger {
     return this.all;
   }
 
-  /** Rows whose task or algorithm is another one by now, or is gone. */
+  /** Rows whose task or algorithm has changed or no longer exists. */
   outdated(): Row[] {
     return this.all.filter((row) => currentDigest(row) !== row.definition);
   }
@@ -43,7 +43,7 @@ export class Ledger {
   }
 }
 
-/** @throws Error naming rows that the ledger has of other definitions */
+/** @throws Error that lists the ledger's rows of other definitions */
 export function refuseOutdated(rows: readonly Row[]): void {
   if (rows.length === 0) return;
   const names = rows.map(({ task, algorithm, seed }) => `${task}, ${algorithm}, seed ${seed}`);

@@ -37,7 +37,7 @@ function readFlags() {
 
 type Flags = ReturnType<typeof readFlags>;
 
-/** Seed by seed, task by task. */
+/** Ordered by seed, then by task. */
 function wanted(flags: Flags): RowDefinition[] {
   const tasks = flags.tasks?.split(',') ?? Object.keys(TASKS);
   const asked = flags.algorithms?.split(';').map((name) => name.trim());
@@ -80,7 +80,7 @@ function deadline({ minutes }: Flags): number {
   return Date.now() + Number(minutes) * 60_000;
 }
 
-/** A row that fails is told and left out: the others say something without it. */
+/** A row that fails is reported and skipped: the others are useful without it. */
 async function take(definitions: readonly RowDefinition[], ledger: Ledger, until: number): Promise<void> {
   const code = await withCleanup(async (signal) => {
     for (const [index, definition] of definitions.entries()) {

@@ -13,17 +13,17 @@ import { merged, type RowDefinition } from './definitions';
 import { processorSeconds, used } from './processor-time';
 import { evaluated, marksAtTheEnd, marksOf, type Evaluated, type PlayedEpisode, type Row } from './row';
 
-/** Until the episodes that were published last are here, or recorded. */
+/** Time limit for receiving, or recording, the last published episodes. */
 const ARRIVAL_MS = 60_000;
 const PROGRESS_MS = 15_000;
 
 export interface PlayOptions {
   signal?: AbortSignal;
-  /** Called with a line of what goes on. */
+  /** Called with progress messages. */
   onProgress?: (line: string) => void;
 }
 
-/** Plays what a row needs, with a broker and six services of its own for each run. */
+/** Runs everything a row needs, with a separate broker and six services for each run. */
 export async function play(definition: RowDefinition, options: PlayOptions = {}): Promise<Row> {
   const { task, algorithm, seed, digest, runFile, collecting } = definition;
   const facts = { task, algorithm, seed, definition: digest, commit: commit(), at: new Date().toISOString() };
@@ -43,7 +43,7 @@ export async function play(definition: RowDefinition, options: PlayOptions = {})
   }
 }
 
-/** What a run was, from the beginning of its training to the final evaluation. */
+/** The results of a run, from the start of its training to the final evaluation. */
 interface Played {
   observer: RunObserver;
   episodes: readonly PlayedEpisode[];
@@ -51,7 +51,7 @@ interface Played {
   processorSeconds: Record<string, number>;
 }
 
-/** What is still to be asked of the services of a run that has ended, with how many training episodes it had. */
+/** Queries to the services of an ended run, given its number of training episodes. */
 type Afterwards = (run: StartedRun, episodes: number) => Promise<void>;
 
 async function runOnce(
@@ -84,7 +84,7 @@ async function runOnce(
   }
 }
 
-/** The run's own observer keeps no episodes. */
+/** The run's own observer does not keep episodes. */
 async function followToTheEnd(run: StartedRun, afterwards: Afterwards): Promise<TrainingEpisodes> {
   const { nats } = readServiceSettings('bench', { NATS_CONTEXT: run.contextFile });
   const bus = await BusService.connect(nats);
@@ -101,7 +101,7 @@ async function followToTheEnd(run: StartedRun, afterwards: Afterwards): Promise<
   }
 }
 
-/** The training episodes of a run that say something of the policy. */
+/** The valid training episodes of a run. */
 class TrainingEpisodes extends RunObserver {
   readonly played: PlayedEpisode[] = [];
 
@@ -113,7 +113,7 @@ class TrainingEpisodes extends RunObserver {
   }
 }
 
-/** The monitor records a moment after the learner has been told. */
+/** The monitor records episodes shortly after the learner receives them. */
 async function allStored(
   { monitorUrl = '', runId }: StartedRun,
   episodes: number,
@@ -140,7 +140,7 @@ function resultOf({ observer, episodes, seconds, processorSeconds: processor }: 
   };
 }
 
-/** Playing and learning together. */
+/** Combines the collecting run and the learning run. */
 function resultOfStored(collected: Played, learnt: Played): Result {
   const result = resultOf(learnt);
   const seconds = round(collected.seconds + learnt.seconds);

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { descendants, type ProcessInfo } from '@ui-rl/testkit';
 
-/** Of Linux on all usual machines. */
+/** The value of Linux on all common machines. */
 const TICKS_PER_SECOND = 100;
 
 /**
- * Processor time so far of all that this process has started, in seconds: by service, with `browser` and `broker` beside them.
- * Children that have ended count with the parent that waited for them. Needs /proc.
+ * CPU time so far of all processes that this process has started, in seconds: by service, with `browser` and `broker`
+ * separately. Ended children count with the parent that waited for them. Needs /proc.
  */
 export function processorSeconds(): Record<string, number> {
   const seconds: Record<string, number> = {};
@@ -17,7 +17,7 @@ export function processorSeconds(): Record<string, number> {
   return seconds;
 }
 
-/** What was used between two readings; a process that came to its end between them counts nothing. */
+/** CPU time between two readings; a process that ended between them counts as zero. */
 export function used(
   before: Readonly<Record<string, number>>,
   after: Readonly<Record<string, number>>,

@@ -1,19 +1,19 @@
 import { wilson } from '@ui-rl/contracts';
 
-/** Shares of success whose first time is looked for, in percent. */
+/** Success rates in percent whose first occurrence is recorded. */
 export const MARKS = [50, 80, 90] as const;
 
-/** Training episodes in a row whose share of successes has to reach a mark. */
+/** Consecutive training episodes whose success rate must reach a mark. */
 export const WINDOW = 192;
 
-/** A training episode, sampled from the policy as it was then. */
+/** A training episode, sampled from the policy of that time. */
 export interface PlayedEpisode {
-  /** Milliseconds since the training began. */
+  /** Milliseconds since the start of the training. */
   atMs: number;
   success: boolean;
 }
 
-/** When a mark was reached; null where it never was. */
+/** When a mark was reached; null if never. */
 export type Reached = { episodes: number; seconds: number } | null;
 
 export interface Evaluated {
@@ -30,17 +30,17 @@ export interface Row {
   seed: number;
   definition: string;
   commit: string;
-  /** ISO 8601, when it was taken. */
+  /** ISO 8601, time of the measurement. */
   at: string;
-  /** GFLOP/s of matrix products just before: the machine, with whatever else it was doing. */
+  /** GFLOP/s of matrix products just before, as a measure of the machine under its current load. */
   gflops: number;
   steps: number;
-  /** Training episodes that were played; of rows that learn from stored ones, those. */
+  /** Training episodes played; for rows that learn from stored ones, those. */
   episodes: number;
   invalidShare: number;
-  /** Of the training. */
+  /** Duration of the training. */
   seconds: number;
-  /** Of the training, of all processes, by service; `browser` is not part of `env`. */
+  /** CPU time of all training processes, by service; `browser` is separate from `env`. */
   processorSeconds: Record<string, number>;
   before: Evaluated | null;
   after: Evaluated;
@@ -48,10 +48,10 @@ export interface Row {
   marks: Record<string, Reached>;
 }
 
-/** Of a row whose episodes were lost to the machine more often, nothing can be said. */
+/** A row that lost more of its episodes to infrastructure failures is not meaningful. */
 const MOST_INVALID = 0.05;
 
-/** @throws Error where too many episodes were invalid */
+/** @throws Error if too many episodes were invalid */
 export function assertPlayed({ invalidShare }: Pick<Row, 'invalidShare'>): void {
   if (invalidShare > MOST_INVALID)
     throw new Error(`${(100 * invalidShare).toFixed(0)} % of its episodes were invalid: not taken`);
@@ -61,7 +61,7 @@ export function evaluated(successes: number, episodes: number): Evaluated {
   return { successes, episodes, interval: wilson(successes, episodes) };
 }
 
-/** The first episode at which the last `WINDOW` ones succeeded often enough, for each mark. */
+/** For each mark, the first episode at which the last `WINDOW` ones reached it. */
 export function marksOf(played: readonly PlayedEpisode[]): Record<string, Reached> {
   const inOrder = played.toSorted((a, b) => a.atMs - b.atMs);
   return Object.fromEntries(MARKS.map((mark) => [mark, firstTime(inOrder, mark / 100)]));
@@ -78,7 +78,9 @@ function firstTime(inOrder: readonly PlayedEpisode[], share: number): Reached {
   return null;
 }
 
-/** Of what was learnt without playing: the marks that the final evaluation reaches, at the price of all. */
+/**
+ * For learning from stored episodes: the marks that the final evaluation reaches, at the cost of the whole training.
+ */
 export function marksAtTheEnd(
   { successes, episodes }: Evaluated,
   price: Exclude<Reached, null>,

@@ -24,7 +24,7 @@ const HEAD = [
   'processor s',
 ];
 
-/** The untrained policy, which one algorithm's rows have measured. */
+/** The success rate of the untrained policy, measured by one algorithm's rows. */
 function before(rows: readonly Row[]): string {
   const measured = rows.flatMap((row) => row.before ?? []);
   return measured.length === 0 ? 'not measured' : withInterval(pooled(measured));
@@ -61,7 +61,7 @@ function cellsOf(own: readonly Row[]): string[] {
   ];
 }
 
-/** Median over the seeds that reached it, and how many did where not all. */
+/** Median over the seeds that reached it, with their number if not all did. */
 function reachedBy(times: readonly Reached[], of: (reached: Exclude<Reached, null>) => number): string {
   const reached = times.flatMap((time) => time ?? []);
   if (reached.length === 0) return '–';

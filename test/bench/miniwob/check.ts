@@ -2,17 +2,17 @@ import { Random } from '@ui-rl/random';
 import type { Task } from '@ui-rl/plugin-kit';
 import { randomClick, type World } from './world';
 
-/** What became of a page. */
+/** The result of a page. */
 export interface Checked {
   page: string;
   goal: string;
   /** Whether the same seed gave the same first frame, and the same goal, twice. */
   sameFrame: boolean;
   sameGoal: boolean;
-  /** Of a random agent, an episode for each seed. */
+  /** Episodes of a random agent, one per seed. */
   episodes: {
     seed: number;
-    /** Where it clicked, x and y within the page. */
+    /** Positions of its clicks, x and y within the page. */
     clicks: [number, number][];
     done: boolean;
     raw: number;
@@ -23,7 +23,7 @@ export interface Checked {
   error?: string;
 }
 
-/** Opens a page twice from a seed, and has a random agent play it from each of some seeds. */
+/** Opens a page twice with the same seed, and plays it with a random agent for each of some seeds. */
 export async function check(world: World, task: Task, seeds: readonly number[]): Promise<Checked> {
   const page = task.id!.replace('miniwob.', '');
   const checked: Checked = { page, goal: '', sameFrame: false, sameGoal: false, episodes: [] };
@@ -55,7 +55,7 @@ async function episode(world: World, task: Task, seed: number): Promise<Checked[
   return { seed, clicks, done, raw, success: success === true, positive: positive === true };
 }
 
-/** One line for each page, and what holds of all. */
+/** One line for each page, and a summary. */
 export function table(all: readonly Checked[]): string {
   const lines = all.map(({ page, goal, sameFrame, sameGoal, episodes, error }) => {
     const mean = (of: (each: Checked['episodes'][number]) => number) =>

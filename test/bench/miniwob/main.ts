@@ -24,7 +24,7 @@ order of all pages, with the processor time of each. Ends with 1 where a page ca
   --out FILE         everything as JSON
 `;
 
-/** Whose resets are measured. */
+/** Pages whose resets are measured. */
 const PAGES_OF_RESETS = 25;
 
 async function main(): Promise<void> {
@@ -82,7 +82,7 @@ async function resetsPart(
   count: number,
   out: string | undefined,
 ): Promise<void> {
-  // A tab for each page that is shown: all of them in one browser, whose main process they share.
+  // A tab for each displayed page: all of them in one browser, so they share its main process.
   const options = { reset: 'in_place', kept_pages: PAGES_OF_RESETS + 2, pages_per_browser: 64 };
   const [loaded, reset] = [await World.start(dir, 2), await World.start(dir, 2, options)];
   try {

@@ -26,7 +26,7 @@ function quoted(goal: string): string {
   return /".*?"/.exec(goal)![0];
 }
 
-/** The pages themselves, which the set-up has fetched. */
+/** The original pages, downloaded by the setup. */
 describe('pages of MiniWoB++ 1.1.0', () => {
   let world: World;
   beforeAll(async () => (world = await World.start(findMiniwob(), 2, { observation: 'both' })));
@@ -70,7 +70,7 @@ describe('a page that is reset in place', () => {
     async (page) => {
       const task = loaded.tasks.find(({ id }) => id === `miniwob.${page}`)!;
       const compared = await compareResets(loaded, reset, task, [0, 1, 2, 3, 4]);
-      // The first is loaded, the next two are compared: the last two are reset in place.
+      // The first is loaded, the next two are compared, the last two are reset in place.
       expect(compared).toMatchObject({ episodes: 5, otherFirst: [], otherRaw: [] });
       expect(compared.anew).toEqual({ 'its first frame is compared': 2 });
     },

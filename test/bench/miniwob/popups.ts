@@ -5,7 +5,7 @@ import type { World } from './world';
 
 export type Solvers = Readonly<Record<string, (screen: Screen, goal: string) => Promise<void>>>;
 
-/** Pages whose controls open popups, of the browser (`choose-list`, `enter-date`, `enter-time`) and of the page itself. */
+/** Pages with popups of the browser (`choose-list`, `enter-date`, `enter-time`) or of the page itself. */
 const SOLVERS: Solvers = {
   'choose-list': chooseFromList,
   'choose-date': chooseDate,
@@ -19,12 +19,12 @@ const SOLVERS: Solvers = {
 const MONTHS = 'January February March April May June July August September October November December'.split(
   ' ',
 );
-/** Of the page, where nothing is. */
+/** An empty place on the page. */
 const CORNER: Click = [158, 205];
-/** Clicks, or turns of the wheel, after which a solver gives up. */
+/** Clicks or wheel actions after which a solver gives up. */
 const MAX_TURNS = 60;
 
-/** Solves a page by actions at what its screen shows; null where there is no solver for it. */
+/** Solves a page by actions based on its screen text; null if there is no solver for it. */
 export async function solve(
   world: World,
   task: Task,
@@ -99,7 +99,7 @@ async function enterTime(screen: Screen, goal: string): Promise<void> {
     for (let turn = 0; !screen.has(option) && turn < MAX_TURNS; turn++) await screen.scroll(column, 'down');
     await screen.click(option);
   }
-  // A press beside the picker closes it; it lies over the button.
+  // The picker covers the button; a press beside the picker closes it.
   await screen.clickAt(CORNER);
   await screen.click(/button "Submit"/);
 }

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { descendants } from '@ui-rl/testkit';
 
-/** Linux counts processor time in ticks of 10 ms. */
+/** Linux counts CPU time in ticks of 10 ms. */
 const TICK_MS = 10;
 
-/** Processor time in ms of this process and all it has started, those that have ended included. 0 where there is no /proc. */
+/** CPU time in ms of this process and all its descendants, including ended ones. 0 without /proc. */
 export function processorMs(): number {
   const pids = [process.pid, ...descendants(process.pid).map(({ pid }) => pid)];
   return TICK_MS * pids.reduce((sum, pid) => sum + ticksOf(pid), 0);
 }
 
-/** Its own, and that of its children it has waited for. */
+/** CPU time of a process, and of the children it has waited for. */
 function ticksOf(pid: number): number {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');

@@ -2,20 +2,23 @@ import { Random } from '@ui-rl/random';
 import type { Task } from '@ui-rl/plugin-kit';
 import { randomClick, type Opened, type World } from './world';
 
-/** How often resets in place of a page were used, and what they differed in from the page as it is when loaded. */
+/** How often in-place resets of a page were used, and their differences from a fresh load. */
 export interface Alike {
   page: string;
   episodes: number;
-  /** Why the page was loaded all the same → how often. */
+  /** Reason for a reload → how often. */
   anew: Record<string, number>;
-  /** Seeds whose first frame, later frames or raw reward were others. */
+  /** Seeds with a different first frame, later frames or raw reward. */
   otherFirst: number[];
   otherLater: number[];
   otherRaw: number[];
   error?: string;
 }
 
-/** Plays the same episodes on pages that are loaded for each and on one that is reset in place, and compares what comes of them. */
+/**
+ * Plays the same episodes on pages that are loaded for each and on one that is reset in place, and compares the
+ * results.
+ */
 export async function compareResets(
   loaded: World,
   reset: World,
@@ -64,7 +67,7 @@ async function play(opened: Opened, actions: readonly object[]): Promise<{ frame
   return { frames: frames.join(), raw };
 }
 
-/** One line for each page, and what holds of all. */
+/** One line for each page, and a summary. */
 export function resetsTable(all: readonly Alike[]): string {
   const lines = all.map(({ page, episodes, anew, otherFirst, otherLater, otherRaw, error }) => {
     const others = `other first frames ${otherFirst.length}, later ${otherLater.length}, raw rewards ${otherRaw.length} of ${episodes}`;

@@ -2,7 +2,7 @@ import type { Opened } from './world';
 
 export type Click = [number, number];
 
-/** A page that is played by what its screen says. */
+/** A page that is played by its screen text. */
 export class Screen {
   readonly clicks: Click[] = [];
   done = false;
@@ -16,7 +16,7 @@ export class Screen {
     return this.find(line) !== null;
   }
 
-  /** Clicks the middle of the first line of the screen that matches, and has a place. */
+  /** Clicks the center of the first matching line of the screen that has a position. */
   async click(line: RegExp): Promise<void> {
     await this.clickAt(this.place(line));
   }
@@ -35,7 +35,7 @@ export class Screen {
     await this.act({ action: 'scroll', direction, amount: 1, x, y });
   }
 
-  /** What a line's first group says. */
+  /** The first group of a matching line. */
   read(line: RegExp): string | undefined {
     return line.exec(this.text)?.[1];
   }

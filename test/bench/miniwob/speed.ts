@@ -4,22 +4,22 @@ import { Random } from '@ui-rl/random';
 import { processorMs } from './processor-time';
 import { randomClick, type Opened, type World } from './world';
 
-/** Of steps: each on pages of its own. */
+/** Rounds of steps, each with new pages. */
 const ROUNDS = 5;
 
-/** Times that a page is opened before its resets are measured. */
+/** Times a page is opened before its resets are measured. */
 const OPENED_BEFORE = 4;
 
 export interface Speed {
   count: number;
   perSecond: number;
-  /** Processor time of everything that took part, in ms for each. */
+  /** CPU time of all involved processes, in ms per operation. */
   processorMs: number;
-  /** Of the machine in the last minute, when it was measured. */
+  /** Load average of the last minute at the time of the measurement. */
   load: number;
 }
 
-/** Opens pages in random order, so many at once, closing each before the next. */
+/** Opens pages in random order with the given concurrency, closing each before the next. */
 export async function openings(world: World, pages: number, count: number): Promise<Speed> {
   const random = new Random(1);
   const open = async () => (await world.open(random.pick(world.tasks), random.below(1e6))).close();
@@ -29,8 +29,8 @@ export async function openings(world: World, pages: number, count: number): Prom
 }
 
 /**
- * Resets pages in place in random order, so many at once, of which each has pages of its own that stay open. Before, each page is opened until its first frames
- * have been compared, so that what is measured is what a long run has.
+ * Resets pages in place in random order with the given concurrency; each worker has its own pages, which stay open.
+ * Each page is opened first until its first frames have been compared, so that the measurement matches a long run.
  */
 export async function resets(
   world: World,
@@ -53,7 +53,7 @@ export async function resets(
   );
 }
 
-/** Clicks at random places of pages in random order, so many at once; openings stand outside of what is measured. */
+/** Clicks at random positions of pages in random order, with the given concurrency; opening pages is not measured. */
 export async function steps(world: World, pages: number, count: number): Promise<Speed> {
   const random = new Random(2);
   const open = () => world.open(random.pick(world.tasks), random.below(1e6));
@@ -73,7 +73,7 @@ export async function steps(world: World, pages: number, count: number): Promise
   return { count: total, perSecond: total / seconds, processorMs: used, load: loadavg()[0] };
 }
 
-/** So often, some of them at once. */
+/** Runs work `count` times with the given concurrency. */
 async function inParallel(workers: number, count: number, work: () => Promise<unknown>): Promise<void> {
   let begun = 0;
   const next = async () => {

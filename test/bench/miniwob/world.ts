@@ -9,23 +9,25 @@ export interface Opened {
   sessionId: string;
   sha256: string;
   png: Uint8Array;
-  /** What the screen says, where that was asked for. */
+  /** The screen text, if requested. */
   text: string | undefined;
   state: Record<string, unknown>;
   step(action: object): Promise<{ sha256: string; text: string | undefined; done: boolean; outcome: string }>;
   close(): Promise<Record<string, unknown>>;
 }
 
-/** MiniWoB++, of a checkout or as the set-up has fetched it, in the browser environment, as an env service has it. */
+/**
+ * MiniWoB++, from a checkout or downloaded by the setup, in the browser environment as configured by an env service.
+ */
 export class World {
   private constructor(
     readonly tasks: readonly Task[],
-    /** What the environment has said, a line each. */
+    /** Log lines of the environment. */
     readonly log: string[],
     private readonly sessions: Sessions,
   ) {}
 
-  /** `options`: of the environment. */
+  /** @param options of the environment */
   static async start(checkout: string | undefined, pages: number, options: object = {}): Promise<World> {
     const log: string[] = [];
     const registry = await loadComponents();
@@ -45,7 +47,7 @@ export class World {
     return new World(tasks, log, new Sessions(environment, { maxSessions: pages }));
   }
 
-  /** Throws what the environment says where it does not open. */
+  /** Throws the environment's error if it does not open. */
   async open(task: Task, seed: number): Promise<Opened> {
     const { sessions } = this;
     const opening = { task, seed, leaseMs: 10 * DEADLINE_MS, deadlineMs: DEADLINE_MS };
@@ -78,7 +80,7 @@ function valueOf<T>(reply: Reply<T>): T {
   return reply.value;
 }
 
-/** A click anywhere in the area of the task. */
+/** A random click in the area of the task. */
 export function randomClick(random: Random): { action: 'click'; x: number; y: number } {
   return { action: 'click', x: random.below(160), y: 50 + random.below(160) };
 }

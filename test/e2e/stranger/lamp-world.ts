@@ -9,14 +9,14 @@ const LAMPS = 4;
 
 interface World {
   lit: boolean[];
-  /** Actions carried out, in order. */
+  /** Performed actions, in order. */
   actions: string[];
 }
 
-/** A server whose worlds are a column of lamps each: a click switches the lamp under it. Some are lit from the start. */
+/** A server whose worlds are columns of lamps: a click toggles the lamp under it. Some are on at the start. */
 export class LampServer {
   private readonly worlds = new Map<string, World>();
-  /** Every world there ever was. */
+  /** Every world created so far. */
   readonly all: World[] = [];
 
   private constructor(private readonly server: Server) {}

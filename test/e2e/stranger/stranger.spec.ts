@@ -8,7 +8,7 @@ import { TestFleet } from '../support/fleet';
 import type { RunLog } from '../support/run-log';
 import { LampServer } from './lamp-world';
 
-/** What somebody outside the project wrote: one file for each component, in a folder of their own. */
+/** Third-party components: one file each, in a separate folder. */
 const WRITTEN = {
   advantage: ['median', 'fade'],
   'policy-loss': ['sapo', 'tau'],
@@ -33,7 +33,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A run file that names every one of them. */
+/** A run file that uses every one of them. */
 function chosen(url: string): Record<string, object> {
   return {
     tasks: [{ source_type: 'lamps', most: 3 }],
@@ -82,7 +82,7 @@ describe('in a run', () => {
 
   beforeAll(async () => {
     lamps = await LampServer.start();
-    // A whole run in which nobody may do more at the broker than its part.
+    // A complete run in which every service has only its own broker permissions.
     fleet = await TestFleet.start({ plugins: files, accounts: true });
     run = await fleet.createRun('stranger', {
       ...chosen(lamps.url),
@@ -127,7 +127,7 @@ describe('in a run', () => {
         { action: 'click', ...place },
       ]);
     }
-    // What the world saw: each click comes right after its move.
+    // The world's view: each click directly follows its move.
     const seen = lamps.all.flatMap(({ actions }) => actions);
     expect(seen.filter((action) => action === 'move').length).toBe(
       seen.filter((action) => action === 'click').length,
@@ -178,7 +178,7 @@ describe('in a run', () => {
   it('the pair loss trained on pairs of episodes', () => {
     expect(pairs.steps.length).toBeGreaterThan(0);
     for (const { metrics } of pairs.steps) {
-      // Before the first step of an adapter the margin is 0, and the loss (1 / 2β)² for each pair.
+      // Before the first step of an adapter the margin is 0, and the loss is (1 / 2β)² for each pair.
       expect(metrics['optim/margin']).toBeDefined();
       expect(metrics['optim/grad_norm']).toBeGreaterThan(0);
     }

@@ -1,7 +1,7 @@
 import type { TrainStepEvent } from '@ui-rl/contracts';
 import type { Database } from '@ui-rl/records';
 
-/** An episode as the database has it. */
+/** An episode as recorded in the database. */
 export interface RecordedEpisode {
   id: string;
   purpose: string;
@@ -18,7 +18,7 @@ export async function recordedEpisodes(database: Database, runId: string): Promi
   );
 }
 
-/** Rollout ids of the first attempts a run requests. */
+/** Rollout ids of the first attempts that a run requests. */
 export function firstAttempts(
   runId: string,
   run: { evaluated: number; groups: number; groupSize: number },
@@ -33,14 +33,15 @@ export function firstAttempts(
   return [...evaluation('baseline'), ...evaluation('final'), ...groups].toSorted();
 }
 
-/** The id of an episode's first try. */
+/** The id of an episode's first attempt. */
 export function firstAttempt(rolloutId: string): string {
   return rolloutId.replace(/-a\d+$/, '');
 }
 
 /**
- * What is wrong with how a run's episodes were counted: nothing lost, nothing twice, failures named and refilled.
- * @param mayFail whether an episode may stay without a valid try, by its id and how often it was tried; default none may
+ * Problems in the accounting of a run's episodes: losses, duplicates, unexplained failures, missing replacements.
+ * @param mayFail whether an episode may end without a valid attempt, by its id and number of attempts; by default
+ * none may
  */
 export function miscounted(
   episodes: readonly RecordedEpisode[],
@@ -69,7 +70,10 @@ export function miscounted(
   return problems;
 }
 
-/** What is wrong with what was trained: every valid training episode exactly once, steps in order, each published once. */
+/**
+ * Problems in the training: every valid training episode must be trained exactly once, steps must be in order, and
+ * each must be published once.
+ */
 export function mistrained(episodes: readonly RecordedEpisode[], steps: readonly TrainStepEvent[]): string[] {
   const problems: string[] = [];
   const order = steps.map(({ step }) => step).join();

@@ -27,18 +27,18 @@ import { RunLog } from './run-log';
 import { writeSmallModel } from './small-model';
 
 export const SERVICES = ['monitor', 'learner', 'env', 'actor', 'task-loader', 'evaluator'] as const;
-/** Samplers are there where a test wants some: learners sample by themselves. */
+/** Samplers run only if a test requests them: learners sample by themselves. */
 export type ServiceName = (typeof SERVICES)[number] | 'sampler';
 /** A process of the fleet: a service, or a further copy of it. */
 export type Member = ServiceName | `${ServiceName}-${number}`;
 
-/** How often conditions are looked at, ms: in this process; of the broker and of services, which have other work to do. */
+/** Polling intervals in ms: in this process; of the broker and of services, which have other work. */
 const LOOKS_MS = { here: 20, away: 200 };
 
-/** Pause before a service that ended is started again, as a supervisor would. */
+/** Pause before a service that ended is restarted, as by a supervisor. */
 const RESTART_MS = 200;
 
-/** Pays for how an episode ended, so that the episodes of a group differ whatever they achieve. */
+/** Rewards by the way an episode ended, so that a group's episodes differ regardless of success. */
 const REWARD = `module.exports.default = {
   kind: 'reward',
   name: 'footprint',
@@ -55,22 +55,25 @@ const REWARD = `module.exports.default = {
 export interface FleetOptions {
   /** `postgres` is a real server. Default PGlite, inside the monitor. */
   database?: 'postgres' | 'pglite';
-  /** Files of further components that every service loads. */
+  /** Files of additional components that every service loads. */
   plugins?: readonly string[];
-  /** How many of each service, or of some. The further ones have folders of their own, as on other machines. */
+  /** Number of instances of each service, or of some. Further copies have separate folders, as on other machines. */
   copies?: number | Partial<Record<ServiceName, number>>;
-  /** Services that reach the broker by way of a proxy (`proxyOf`), where they have no `accounts`; their further copies do not. */
+  /**
+   * Services that connect to the broker through a proxy (`proxyOf`), without `accounts`; their further copies connect
+   * directly.
+   */
   proxied?: readonly ServiceName[];
   broker?: NatsOptions;
-  /** Three brokers that keep the same data (`cluster`), with the users of `deploy/nats`, instead of one (`nats`). */
+  /** Three replicated brokers (`cluster`) with the users of `deploy/nats`, instead of one (`nats`). */
   cluster?: boolean;
-  /** Further variables of every service. */
+  /** Additional variables of every service. */
   env?: Readonly<Record<string, string>>;
-  /** Each service as a user of its own, as `deploy/nats` has them. */
+  /** Each service with its own broker user, as in `deploy/nats`. */
   accounts?: boolean;
 }
 
-/** For what fails after `started` was: nothing of it stays. */
+/** Cleans up after a failed start. */
 const stopping =
   (started: { stop(): Promise<void> }) =>
   async (error: unknown): Promise<never> => {
@@ -78,9 +81,9 @@ const stopping =
     throw error;
   };
 
-/** A broker, a database, a tiny model and the six services as processes, started again whenever they end. */
+/** A broker, a database, a tiny model and the six services as processes, restarted whenever they end. */
 export class TestFleet {
-  /** How services ended that nobody killed. */
+  /** Descriptions of services that ended without being killed. */
   readonly unexpectedEnds: string[] = [];
   private readonly services = new Map<Member, Launched>();
   private readonly logs = new Map<Member, string>();
@@ -91,30 +94,30 @@ export class TestFleet {
   private constructor(
     private readonly broker: NatsServer | NatsCluster,
     readonly bus: BusService,
-    /** Of everything it writes, but for the stores of broker and database. */
+    /** Folder of all files, except the stores of broker and database. */
     readonly folder: string,
     private readonly monitorPort: number,
-    /** Null where the database is inside the monitor. */
+    /** Null if the database is inside the monitor. */
     readonly postgres: PostgresServer | null,
-    /** Files of the components that every service loads besides the built-in ones. */
+    /** Files of the additional components that every service loads. */
     readonly plugins: readonly string[],
     private readonly options: Pick<FleetOptions, 'env' | 'accounts' | 'cluster'>,
   ) {}
 
   static async start(options: FleetOptions = {}): Promise<TestFleet> {
     const folder = mkdtempSync(join(tmpdir(), 'uirl-e2e-'));
-    // An env service that is root starts its browsers as another user.
+    // An env service that runs as root starts its browsers as another user.
     chmodSync(folder, 0o711);
     for (const name of ['runs', 'tmp']) mkdirSync(join(folder, name));
     writeFileSync(join(folder, 'footprint.js'), REWARD);
-    // The log of this process repeats the dead letters of the services and what they wait for.
+    // The log of this process would repeat the services' dead letters and warnings.
     Logger.overrideLogger(['fatal']);
     const broker = await startBroker(options);
     const postgres = options.database === 'postgres' ? await startPostgres().catch(stopping(broker)) : null;
     const bus = await BusService.connect(brokerOf(broker, options));
     const plugins = [join(folder, 'footprint.js'), ...(options.plugins ?? [])];
     const fleet = new TestFleet(broker, bus, folder, await freePort(), postgres, plugins, options);
-    // Before the services: on two cores everything at once is slower.
+    // Before the services: on two cores, concurrent work would be slower.
     await writeSmallModel(fleet.modelDir);
     for (const name of options.proxied ?? []) {
       fleet.proxies.set(name, await FaultyProxy.start(fleet.nats.port));
@@ -128,13 +131,13 @@ export class TestFleet {
     return fleet;
   }
 
-  /** The broker, where it is one. */
+  /** The single broker. */
   get nats(): NatsServer {
     if (this.broker instanceof NatsCluster) throw new Error('this fleet has several brokers: see `cluster`');
     return this.broker;
   }
 
-  /** The brokers, where they are several. */
+  /** The broker cluster. */
   get cluster(): NatsCluster {
     if (this.broker instanceof NatsCluster) return this.broker;
     throw new Error('this fleet has one broker: see `nats`');
@@ -148,7 +151,7 @@ export class TestFleet {
     return `http://127.0.0.1:${this.monitorPort}`;
   }
 
-  /** Downloads of a service. */
+  /** Download cache of a service. */
   cacheDir(name: Member): string {
     return join(this.folder, `cache-${name}`);
   }
@@ -157,7 +160,7 @@ export class TestFleet {
     return join(this.folder, 'runs');
   }
 
-  /** The processes that are there now. */
+  /** The running processes. */
   get members(): Member[] {
     return [...this.services.keys()];
   }
@@ -166,12 +169,12 @@ export class TestFleet {
     return this.services.get(name)?.pid ?? -1;
   }
 
-  /** Between a service and the broker. */
+  /** The proxy between a service and the broker. */
   proxyOf(name: ServiceName): FaultyProxy {
     return this.proxies.get(name)!;
   }
 
-  /** SIGSTOP: it holds its connections and does nothing, as a laptop that sleeps. */
+  /** Sends SIGSTOP: the process keeps its connections but does nothing, like a sleeping laptop. */
   suspend(name: Member): void {
     process.kill(this.pidOf(name), 'SIGSTOP');
   }
@@ -180,7 +183,7 @@ export class TestFleet {
     process.kill(this.pidOf(name), 'SIGCONT');
   }
 
-  /** SIGKILL; it comes back by itself. False where it was on its way back. */
+  /** Sends SIGKILL; the process is restarted. False if it was already restarting. */
   async kill(name: Member): Promise<boolean> {
     const service = this.services.get(name);
     if (service === undefined) return false;
@@ -191,13 +194,16 @@ export class TestFleet {
     return true;
   }
 
-  /** SIGKILL; it comes back as on another machine: with other folders, and without those it had. */
+  /**
+   * Sends SIGKILL; the learner is restarted as on another machine: with different folders, and without access to the
+   * old ones.
+   */
   async moveLearner(runsDir: string): Promise<void> {
     this.learnerRunsDir = runsDir;
     await this.kill('learner');
   }
 
-  /** A run of a few short episodes; `changes` are groups of the run file whose options win. */
+  /** A run of a few short episodes; `changes` are groups of the run file whose options override the defaults. */
   async createRun(runId: string, changes: Record<string, object> = {}): Promise<RunLog> {
     const groups: Record<string, object> = {
       model: {
@@ -222,7 +228,7 @@ export class TestFleet {
     return log;
   }
 
-  /** Waits for a phase; a run that fails ends the waiting with its reason. */
+  /** Waits for a phase; if the run fails, rejects with its reason. */
   async reaches(runId: string, phase: RunPhase, timeoutMs = 120_000): Promise<void> {
     let failure: string | undefined;
     const reached = async () => {
@@ -234,7 +240,7 @@ export class TestFleet {
     if (failure !== undefined) throw new Error(`${runId} has failed: ${failure}\n${this.serviceLogs()}`);
   }
 
-  /** Waits for a condition; where it does not come true, the error shows what the broker holds and what the services logged. */
+  /** Waits for a condition; on timeout, the error contains the broker's state and the services' logs. */
   async until(
     what: string,
     condition: () => boolean | Promise<boolean>,
@@ -249,7 +255,7 @@ export class TestFleet {
     }
   }
 
-  /** Waits until a run has ended and the monitor has recorded all that it published. */
+  /** Waits until a run has ended and the monitor has recorded all of its messages. */
   async completes(log: RunLog, timeoutMs = 120_000): Promise<void> {
     await this.reaches(log.runId, 'finished', timeoutMs);
     await log.ends();
@@ -273,7 +279,7 @@ export class TestFleet {
     );
   }
 
-  /** Answer of the monitor's API. */
+  /** A response of the monitor's API. */
   async api<T>(path: string): Promise<T> {
     const response = await this.fetch(path);
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
@@ -284,7 +290,7 @@ export class TestFleet {
     return fetch(`${this.monitorUrl}${path}`);
   }
 
-  /** Opens the monitor's database; the one inside the monitor has one process at a time: that one ends the monitor. */
+  /** Opens the monitor's database. PGlite allows one process at a time, so this stops the monitor. */
   async openDatabase(): Promise<Database> {
     if (this.postgres !== null) return openDatabase({ kind: 'postgres', url: this.postgres.url });
     const monitor = await eventually('a running monitor', () => this.services.get('monitor'));
@@ -293,7 +299,7 @@ export class TestFleet {
     return openDatabase({ kind: 'pglite', dataDir: this.databaseDir });
   }
 
-  /** What a service has written, all its lives together. */
+  /** Output of a service, over all restarts. */
   output(name: Member): string {
     return (this.logs.get(name) ?? '') + (this.services.get(name)?.output ?? '');
   }
@@ -322,7 +328,7 @@ export class TestFleet {
         ? { NATS_CONTEXT: this.broker.contextFile(name) }
         : { NATS_URL: this.urlFor(member) }),
       UIRL_RUNS_DIR: this.runsDir,
-      // Services that are killed remove no files.
+      // Killed services do not remove their files.
       TMPDIR: join(this.folder, 'tmp'),
       UIRL_PLUGINS: this.plugins.join(','),
       UIRL_MODELS: `tiny=${this.modelDir},truncated=${this.modelDir}-truncated`,
@@ -378,7 +384,10 @@ function hasUsers({ accounts, cluster }: FleetOptions): boolean {
   return accounts === true || cluster === true;
 }
 
-/** What a test connects with: as the operator, where services are users of their own; all brokers of a cluster keep everything then. */
+/**
+ * Connection settings of a test: the operator user if services have their own users. In a cluster, all brokers then
+ * keep all data.
+ */
 function brokerOf(broker: NatsServer | NatsCluster, options: FleetOptions): NatsSettings {
   const env: Record<string, string> = hasUsers(options)
     ? { NATS_CONTEXT: broker.contextFile('operator') }
@@ -387,7 +396,7 @@ function brokerOf(broker: NatsServer | NatsCluster, options: FleetOptions): Nats
   return readServiceSettings('test', env).nats;
 }
 
-/** What each consumer of the streams still has to do. */
+/** Pending messages of each consumer of the streams. */
 async function consumers(bus: BusService): Promise<string> {
   const jsm = await jetstreamManager(bus.connection);
   const lines: string[] = [];

@@ -17,7 +17,7 @@ import {
 } from '@ui-rl/contracts';
 import { eventually } from '@ui-rl/testkit';
 
-/** Everything a run has published, in order, each message of a stream once. */
+/** All messages of a run in order, each message of a stream once. */
 export class RunLog {
   private readonly storedEvents = new StoredMessages<RunEvent>();
   private readonly storedTrajectories = new StoredMessages<Trajectory>();
@@ -50,7 +50,7 @@ export class RunLog {
     await Promise.all(this.consumptions.map((consumption) => consumption.stop()));
   }
 
-  /** Messages as the stream holds them: what was stored twice is in here twice. */
+  /** Messages as stored: a message that was stored twice appears twice. */
   get trajectories(): Trajectory[] {
     return this.storedTrajectories.inOrder();
   }
@@ -65,7 +65,7 @@ export class RunLog {
     return this.events('train_step');
   }
 
-  /** Waits until the log has all that is stored, as the broker tells. What is published meanwhile may be missing. */
+  /** Waits until the log contains everything that the broker has stored so far. */
   async catchesUp(timeoutMs = 30_000): Promise<void> {
     const { consumers } = await jetstreamManager(this.bus.connection);
     const hasAll = async (stream: string) => {
@@ -76,7 +76,7 @@ export class RunLog {
     await eventually(`everything stored of ${this.runId}`, isThere, timeoutMs);
   }
 
-  /** Waits until the log has the end of the run, and with it everything that came before. */
+  /** Waits until the log contains the end of the run, and thereby all earlier messages. */
   async ends(timeoutMs = 30_000): Promise<void> {
     const ended = () =>
       this.events('phase').some(({ phase }) => FINAL_PHASES.some((final) => final === phase));
@@ -93,10 +93,13 @@ interface Stored<T> {
   id?: string;
 }
 
-/** What was read of a stream, which may lose its last messages when its broker is killed and number others as it had numbered them. */
+/**
+ * The messages read from a stream. After a broker was killed, the stream may lack its last messages and reuse their
+ * sequence numbers.
+ */
 class StoredMessages<T> {
   private readonly bySequence = new Map<number, Stored<T>>();
-  /** Others have read them, too. */
+  /** Messages that other readers may have received, too. */
   private readonly lost: Stored<T>[] = [];
 
   add(message: T, { streamSequence: sequence, storedAt, messageId: id }: JetStreamContext): void {
@@ -105,7 +108,7 @@ class StoredMessages<T> {
     this.bySequence.set(sequence, { message, sequence, storedAt, id });
   }
 
-  /** As the stream holds them, and those that it lost and that nobody published again. */
+  /** Stored messages, and lost ones that were not published again. */
   inOrder(): T[] {
     const stored = [...this.bySequence.values()];
     const ids = new Set(stored.map(({ id }) => id));

@@ -34,7 +34,7 @@ const SEED = 7;
 const STEPS = 240;
 const SAMPLES_PER_STEP = 8;
 
-/** What the model is made by. */
+/** Sources that determine the model. */
 const MADE_BY = [
   'libs',
   'plugins/task-source-demo/src',
@@ -44,9 +44,9 @@ const MADE_BY = [
 const ROOT = resolve(__dirname, '../../..');
 
 /**
- * Writes the folder of a tiny model that knows how an action is written and nothing else: it clicks somewhere, and ends an
- * episode now and then. The same model every time on the same machine: trained once, which takes 12 s of a core, and kept in `.cache` as
- * long as nothing has changed of what it is made by.
+ * Writes the folder of a tiny model that only knows the action format: it clicks randomly, and sometimes ends an
+ * episode. Deterministic on a machine: trained once, which takes 12 s of one core, and cached in `.cache` until the
+ * sources that determine it change.
  */
 export async function writeSmallModel(dir: string): Promise<void> {
   const kept = join(ROOT, '.cache/small-models', digestOf(MADE_BY.flatMap(sourcesBelow)));
@@ -60,13 +60,13 @@ async function trainInto(kept: string): Promise<void> {
   try {
     renameSync(folder, kept);
   } catch (error) {
-    // Somebody else was first.
+    // Another process was faster.
     if (!existsSync(kept)) throw error;
     rmSync(folder, { recursive: true });
   }
 }
 
-/** Files that are neither tests nor built, in order. */
+/** Source files without tests and build output, in order. */
 function sourcesBelow(path: string): string[] {
   const place = join(ROOT, path);
   if (statSync(place).isFile()) return [place];
@@ -151,7 +151,7 @@ async function teach(engine: LocalEngine, folder: ModelFolder): Promise<void> {
   }
 }
 
-/** A click in the middle of some cell of the phone's grid, or the end of the episode. */
+/** A click in the center of a random cell of the phone's grid, or the end of the episode. */
 function someAction(random: Random): Action {
   if (random.chance(0.2)) return { action: 'finish', success: true };
   return { action: 'click', x: 16 + 32 * random.below(5), y: 16 + 32 * random.below(7) };

@@ -8,7 +8,7 @@ import type { Scenario } from '../scenario';
 const SIZE_MIB = 64;
 const FULL_MS = 15_000;
 
-/** A small file system of its own, where this process may mount one. */
+/** A small separate file system, if this process may mount one. */
 export class SmallDisk {
   readonly path = mkdtempSync(join(tmpdir(), 'uirl-small-disk-'));
 
@@ -18,7 +18,7 @@ export class SmallDisk {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMib}m`, 'uirl', this.path]);
   }
 
-  /** Writes until nothing more goes in. */
+  /** Writes until the disk is full. */
   fill(): void {
     const block = Buffer.alloc(64 * 1024);
     try {

@@ -26,7 +26,7 @@ export const fullStore: Scenario = {
   },
 };
 
-/** Uses up all that the broker may store. */
+/** Uses up the broker's storage limit. */
 async function fillStore(fleet: TestFleet): Promise<void> {
   const manager = await jetstreamManager(fleet.bus.connection);
   await manager.streams.add({ name: FILLER, subjects: ['filler'], retention: RetentionPolicy.Limits });
@@ -34,7 +34,7 @@ async function fillStore(fleet: TestFleet): Promise<void> {
     try {
       for (;;) await jetstream(fleet.bus.connection).publish('filler', BLOCK.subarray(0, size));
     } catch {
-      // Smaller ones may still go in.
+      // Smaller messages may still fit.
     }
   }
 }

@@ -3,9 +3,9 @@ import { STREAMS } from '@ui-rl/contracts';
 import { API_PREFIX } from '@ui-rl/bus';
 import type { FaultLab, Scenario } from '../scenario';
 
-/** There are two while each server is away, and many while it catches up. */
+/** Two steps pass during each outage, and many while a server catches up. */
 const STEPS = 60;
-/** For a server that came back to have what it missed. */
+/** Time limit for a returning server to catch up. */
 const CATCHES_UP_MS = 60_000;
 
 export const natsCluster: Scenario = {
@@ -20,16 +20,16 @@ export const natsCluster: Scenario = {
       await lab.playing(1);
       const before = log.steps.length;
       await node.kill();
-      // One may have been played to its end before, the next was not.
+      // One step may have finished before the outage, the next has not.
       await lab.trained(before + 2);
       await node.launch();
-      // Three bear that one is away. Who kills another before the first knows what it missed has two away.
+      // Three servers tolerate one outage. Killing another before the first has caught up means two.
       await caughtUp(lab);
     }
   },
 };
 
-/** Waits until all three brokers have all of every stream and of the consumers that last. */
+/** Waits until all three brokers are up to date for every stream and durable consumer. */
 async function caughtUp(lab: FaultLab): Promise<void> {
   const { fleet } = lab;
   let behind: string[] = [];
@@ -38,7 +38,7 @@ async function caughtUp(lab: FaultLab): Promise<void> {
   lab.expect(behind.length === 0, `not all of three copies are up to date of ${behind.join(', ')}`);
 }
 
-/** Streams and durable consumers of which not all three servers have everything. */
+/** Streams and durable consumers for which not all three servers are up to date. */
 async function notCurrent({ fleet }: FaultLab): Promise<string[]> {
   const manager = await jetstreamManager(fleet.bus.connection, { apiPrefix: API_PREFIX, checkAPI: false });
   const behind: string[] = [];

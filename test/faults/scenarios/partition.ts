@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Scenario } from '../scenario';
 
-/** Longer than the lease of a run, and than an actor's message waits for its acknowledgement. */
+/** Longer than a run's lease, and than the acknowledgement wait of an actor's message. */
 const CUT_OFF_MS = 20_000;
 
 export const partition: Scenario = {

@@ -2,7 +2,7 @@ import { readdirSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Scenario } from '../scenario';
 
-/** What a machine that loses its power may leave of the last writes. */
+/** Bytes of the last write that may be torn by a power failure. */
 const TORN_BYTES = 40;
 
 export const tornStore: Scenario = {
@@ -14,7 +14,7 @@ export const tornStore: Scenario = {
     await lab.beginRun('torn');
     await lab.trained(1);
     await lab.playing(1);
-    // What nobody has read yet is lost with its store.
+    // An event that was not read before the failure is lost with the store.
     const announced = () => lab.log.events('checkpoint').some(({ step }) => step === 1);
     await fleet.until('the checkpoint of step 1', announced, 60_000);
     await fleet.nats.kill();
@@ -25,7 +25,7 @@ export const tornStore: Scenario = {
   },
 };
 
-/** The file that was written last of each stream, and the states of all consumers. */
+/** The most recent file of each stream, and the states of all consumers. */
 function newestFiles(storeDir: string): string[] {
   const streams = join(storeDir, 'jetstream', '$G', 'streams');
   const files = (folder: string, ending: string): string[] =>

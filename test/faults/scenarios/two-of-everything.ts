@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Member, SERVICES } from '../../e2e/support/fleet';
 import type { Scenario } from '../scenario';
 
-/** Longer than a lease and every acknowledgement wait of a message. */
+/** Longer than a lease and than every acknowledgement wait. */
 const SLEEP_MS = 17_000;
 
 export const twoOfEverything: Scenario = {
@@ -15,7 +15,7 @@ export const twoOfEverything: Scenario = {
     await lab.beginRun('two');
     await lab.trained(1);
     await lab.playing(1);
-    // Of the learners the one that trains.
+    // The learner that is training.
     const trains = (member: Member): boolean => fleet.output(member).includes('serving the policy of run');
     const sleepers = SERVICES.map((name): Member =>
       name === 'learner' && trains('learner-2') ? 'learner-2' : name,

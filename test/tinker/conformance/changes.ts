@@ -1,11 +1,14 @@
-/** A place in SkyRL's `tests/tinker/test_api.py` that is about SkyRL's server, not about Tinker's API, and what stands there for ours. */
+/**
+ * A replacement in SkyRL's `tests/tinker/test_api.py`, for code that is specific to SkyRL's server rather than
+ * Tinker's API.
+ */
 export interface Change {
   why: string;
   from: string;
   to: string;
 }
 
-/** Tests that are left out, and why. */
+/** Excluded tests, with reasons. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   test_build_cmd_engine: "how SkyRL's server finds the command line of its own engine process",
   test_build_cmd_engine_invalid_arg: "how SkyRL's server finds the command line of its own engine process",
@@ -14,7 +17,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
 const PREFIXED = "Tinker's checkpoint ids have their kind in front (`weights/0000`), SkyRL's have not";
 const FOLDERS = 'checkpoints are folders here, archives there';
 
-/** Each is found exactly once, or the test file is another one than these were written for. */
+/** Each must match exactly once; otherwise the test file is not the version that these were written for. */
 export const CHANGES: readonly Change[] = [
   {
     why: 'nothing of SkyRL is imported',
@@ -153,10 +156,10 @@ from tests.tinker.conftest import api_server_is_up, wait_for_condition
   },
 ];
 
-/** Listening on all addresses, or asking one that means any of them, is nothing the tests are about. */
+/** The tests do not depend on listening on, or connecting to, the wildcard address. */
 const ANY_ADDRESS = /0\.0\.0\.0/g;
 
-/** @throws Error where a place is not there exactly once */
+/** @throws Error if a replacement does not match exactly once */
 export function changed(source: string): string {
   let text = source.replace(ANY_ADDRESS, '127.0.0.1');
   for (const { from, to, why } of CHANGES) {
@@ -172,7 +175,7 @@ export function changed(source: string): string {
   return text;
 }
 
-/** Without a function and the decorators above it: what stands at the top of a file has two empty lines between. */
+/** Removes a function and its decorators; two empty lines separate top-level definitions. */
 function withoutTest(text: string, name: string): string {
   const parts = text.split('\n\n\n');
   const kept = parts.filter((part) => !`\n${part}`.includes(`\ndef ${name}(`));

@@ -18,7 +18,7 @@ refusals and of critics, and the program of docs/guides/tinker.md, each against 
   --model DIR        Hugging Face folder to serve (default: the shipped model)
   --patience N       times as long as their tests wait for what a log has to say (default 6)
 `;
-/** Importing them would take longer than many a test. */
+/** Importing them would take longer than many tests. */
 const FIND_PACKAGES =
   'import importlib.util as u, sys; sys.exit(", ".join(n for n in ("tinker", "pytest", "transformers", "torch") if not u.find_spec(n)) or 0)';
 const OUR_TESTS = ['conftest.py', 'test_guide.py', 'test_refusals.py', 'test_critic.py'];
@@ -106,7 +106,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** The exit status; ends with all that it has started, servers included. */
+/** Returns the exit status; ends all child processes, servers included. */
 function pytest(
   python: string,
   folder: string,
@@ -148,7 +148,7 @@ function versions(python: string, skyrl: string): string {
       stdio: 'pipe',
     }).trim();
   } catch {
-    // An archive of the sources has none.
+    // A source archive has none.
   }
   return `tinker ${tinker}, Python ${language}, SkyRL ${commit}`;
 }

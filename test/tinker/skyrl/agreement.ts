@@ -17,18 +17,18 @@ const MAX_SEQUENCE = 512;
 const LEARNING_RATE = 5e-3;
 const STEPS = 2;
 
-/** Largest differences of log-probabilities that were found, over all tokens. */
+/** Largest differences of log-probabilities over all tokens. */
 export interface Agreement {
   tokens: number;
-  /** Between what the service's sampler says of a token and what its trainer says, per step of training before. */
+  /** Between the service's sampler and its trainer, by preceding training steps. */
   samplerToTrainer: number[];
-  /** Between the service's model as it was and the same weights in this project's own engine. */
+  /** Between the service's base model and the same weights in this project's engine. */
   baseToLocal: number;
-  /** How far the policy has moved from the model it began with: 0 would say that nothing was trained. */
+  /** Between the trained policy and its base model: 0 would mean that nothing was trained. */
   policyToBase: number;
 }
 
-/** Compares what a service samples with what it trains on, before training and after each step. */
+/** Compares a service's sampling with its training, before training and after each step. */
 export async function compare(
   baseUrl: string,
   modelDir: string,
@@ -141,7 +141,7 @@ function dataOf(
   );
 }
 
-/** Of all positions where the first has a number. */
+/** Over all positions at which the first has a number. */
 function largest(some: readonly ArrayLike<number>[], others: readonly ArrayLike<number>[]): number {
   return some.reduce(
     (most, each, datum) =>

@@ -22,12 +22,12 @@ import { components } from '../../../plugins/task-source-demo/src';
 const demo = components.find(({ name }) => name === 'demo_training')!;
 
 export interface DemonstrationOptions {
-  /** Where the episodes are written, one a line. */
+  /** Output file of the episodes, one per line. */
   out: string;
-  /** The run that is to learn from them: its tasks, environment and model. */
+  /** The run that will learn from them: its tasks, environment and model. */
   runFile: RunFileOptions;
   episodesPerTask: number;
-  /** Share of the actions that are clicks on any element: a policy that imitates them has something left to learn. */
+  /** Share of actions that click a random element, so that an imitating policy has something left to learn. */
   slips: number;
   seed: number;
 }
@@ -35,11 +35,11 @@ export interface DemonstrationOptions {
 export interface Demonstrated {
   episodes: number;
   successes: number;
-  /** Longest prompt with its answer, in tokens. */
+  /** Maximum length of a prompt with its answer, in tokens. */
   longest: number;
 }
 
-/** Episodes on the demo phone as somebody plays them who knows the way and whose hand slips. */
+/** Episodes on the demo phone, played by the oracle with random errors. */
 export async function demonstrate(options: DemonstrationOptions): Promise<Demonstrated> {
   const { out, runFile, episodesPerTask, seed } = options;
   const loaded = await loadRunFile({ options: runFile });
@@ -96,7 +96,7 @@ function requestOf(task: Task, index: number, seed: number): RolloutRequest {
   };
 }
 
-/** Plays the same on a page of its own, whose elements and state it sees. */
+/** Plays the same on a separate page, whose elements and state it can read. */
 class SlippingHand implements Policy {
   readonly modelImage: Policy['modelImage'];
   private task: Task;

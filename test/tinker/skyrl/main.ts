@@ -44,7 +44,7 @@ const TASKS = [
 ];
 const RANK = 32;
 const ROWS = 16;
-/** Steps of reinforcement learning after which something is killed. */
+/** Reinforcement-learning step after which the server is killed. */
 const KILL_SERVER_AT = 4;
 const KILL_LEARNER_AT = 8;
 const HOURS_MS = 3 * 3_600_000;
@@ -80,7 +80,7 @@ function say(line: string): void {
   console.log(`${((performance.now() - began) / 60_000).toFixed(1)} min  ${line}`);
 }
 
-/** One with a small vision tower, by which prompts are written here, and its text part alone, as SkyRL reads it. */
+/** One model with a small vision tower, which renders prompts here, and its text part alone for SkyRL. */
 async function makeModels({ python, out }: Flags): Promise<{ ours: string; theirs: string }> {
   const [ours, theirs, config] = ['qwen3-vl', 'qwen3', 'config.json'].map((name) => join(out, name));
   writeFileSync(config, JSON.stringify(qwen3));
@@ -94,7 +94,10 @@ async function makeModels({ python, out }: Flags): Promise<{ ours: string; their
   return { ours, theirs };
 }
 
-/** What both runs have in common. No evaluation while weights are trained: the JAX backend samples from them where they lie. */
+/**
+ * Options of both runs. No evaluation during training: the JAX backend samples from the weights that are being
+ * trained.
+ */
 function shared({ out }: Flags, model: string, url: string, name: string): Record<string, object> {
   return {
     model: {
@@ -146,7 +149,7 @@ function reinforcement(flags: Flags, model: string, url: string, checkpoint: str
   };
 }
 
-/** Kills what is to be killed when the run is there. */
+/** Kills the processes to be killed when the run reaches the step. */
 async function disturb({ observer }: StartedRun, server: SkyRlServer, { steps }: Flags): Promise<void> {
   const step = (wanted: number) =>
     eventually(
@@ -235,7 +238,7 @@ function stepInWords(metrics: Readonly<Record<string, number>>): string {
     .join(', ');
 }
 
-/** What the runs were to show. */
+/** The assertions on the runs. */
 function judged(imitated: RunObserver, learnt: RunObserver, { warmSteps, steps }: Flags): boolean {
   const rate = (stage: string): number => {
     const tasks = learnt.evaluations.filter((each) => each.stage === stage).flatMap((each) => each.tasks);

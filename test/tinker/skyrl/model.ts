@@ -1,4 +1,4 @@
-/** config.json of a Qwen3-VL of 0.8 million parameters with the vocabulary of the shipped model. */
+/** config.json of a Qwen3-VL with 0.8 million parameters and the vocabulary of the shipped model. */
 export const qwen3 = {
   architectures: ['Qwen3VLForConditionalGeneration'],
   model_type: 'qwen3_vl',
@@ -29,7 +29,7 @@ export const qwen3 = {
     },
     rope_scaling: { rope_type: 'default', mrope_interleaved: true, mrope_section: [6, 5, 5] },
   },
-  // No picture is ever looked at.
+  // The run has no images.
   vision_config: {
     ...{
       model_type: 'qwen3_vl',

@@ -10,7 +10,7 @@ export interface SkyRlOptions {
   skyrl: string;
   /** Qwen3 text model. */
   model: string;
-  /** Its database, checkpoints, compiled graphs and log. */
+  /** Folder of its database, checkpoints, compiled graphs and log. */
   folder: string;
   rank: number;
   /** Prompts that are sampled together. */
@@ -19,7 +19,7 @@ export interface SkyRlOptions {
 
 const START_MS = 10 * 60_000;
 
-/** SkyRL's server with its JAX backend on the CPU, which can be killed and started again over the same database. */
+/** SkyRL's server with its JAX backend on the CPU, which can be killed and restarted with the same database. */
 export class SkyRlServer {
   private child: ChildProcess | undefined;
 
@@ -49,7 +49,7 @@ export class SkyRlServer {
       max_lora_adapters: 3,
       max_lora_rank: rank,
       sample_max_num_sequences: rows,
-      // One shape to compile, whatever a batch has.
+      // A single shape to compile, for any batch.
       train_micro_batch_size: 1,
     };
     const options = {
@@ -74,12 +74,12 @@ export class SkyRlServer {
           PYTHONPATH: resolve(skyrl),
           HF_HUB_OFFLINE: '1',
           JAX_PLATFORMS: 'cpu',
-          // A server that was killed would compile all again.
+          // Otherwise a restarted server would compile everything again.
           JAX_COMPILATION_CACHE_DIR: process.env.JAX_COMPILATION_CACHE_DIR ?? join(folder, 'compiled'),
           JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS: '0.3',
         },
         stdio: ['ignore', log, log],
-        // It starts a process of its own: both are ended together.
+        // It starts a child process: both are ended together.
         detached: true,
       },
     );
@@ -87,7 +87,7 @@ export class SkyRlServer {
     await eventually("SkyRL's server", () => this.answers(), START_MS, 1_000);
   }
 
-  /** Without a word, as by a power cut. */
+  /** Kills without warning, like a power failure. */
   async kill(): Promise<void> {
     const { child } = this;
     if (child?.pid === undefined || child.exitCode !== null) return;

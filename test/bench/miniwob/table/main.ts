@@ -95,7 +95,7 @@ async function playAll(
   }
 }
 
-/** All pages, or those that are named. Throws with a suggestion where one is unknown. */
+/** All pages, or the listed ones. Throws with a suggestion if one is unknown. */
 async function pagesOf(names: string | undefined): Promise<readonly TablePage[]> {
   if (names === undefined) return PAGES;
   const pages = names.split(',');

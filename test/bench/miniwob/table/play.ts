@@ -7,18 +7,18 @@ import { readCliSettings, type RunFile } from '@ui-rl/settings';
 import { processorMs } from '../processor-time';
 import type { Row, RowKey, Setting, Training } from './row';
 
-/** Pages of one evaluation: what is lost where it is stopped. */
+/** Pages per evaluation, which is what an interruption loses. */
 export const PAGES_AT_ONCE = 5;
 
 const EPISODES_AT_ONCE = 6;
 const DEADLINE_MS = 60_000;
 
 export interface TablePolicy {
-  /** As the table calls it. */
+  /** Name in the table. */
   name: string;
-  /** What `ui-rl eval --checkpoint` takes. */
+  /** Value for `ui-rl eval --checkpoint`. */
   checkpoint: string;
-  /** Run file that says how it is asked. */
+  /** Run file with the prompt settings. */
   config: string;
   temperature: number;
   training: Training;
@@ -29,7 +29,7 @@ export interface TablePage {
   split: string;
 }
 
-/** How a policy of a run file is asked. */
+/** The prompt and sampling settings of a run file's policy. */
 export function settingOf({ model, rollout }: RunFile, temperature: number, look: string): Setting {
   const { prompt, action_format } = model;
   return {
@@ -41,7 +41,7 @@ export function settingOf({ model, rollout }: RunFile, temperature: number, look
   };
 }
 
-/** Digest of all weights and configurations in the folder of a policy; of an endpoint or an address, the address. */
+/** Digest of all weights and configurations in the folder of a policy; for an endpoint or an address, the address. */
 export function weightsOf(checkpoint: string): string {
   const folder = readCliSettings().models[checkpoint] ?? resolve(checkpoint);
   if (!existsSync(folder)) return checkpoint;
@@ -52,7 +52,7 @@ export function weightsOf(checkpoint: string): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Plays some pages, so many episodes each. Throws where the evaluation ends early. */
+/** Plays some pages, a number of episodes each. Throws if the evaluation ends early. */
 export async function playPages(
   policy: TablePolicy,
   pages: readonly TablePage[],
@@ -71,10 +71,10 @@ export async function playPages(
       '--evaluation.max_tasks=0',
       `--evaluation.temperature=${policy.temperature}`,
       `--training.seed=${seed}`,
-      // On a machine that does other work as well, a page may take its time.
+      // On a machine with other load, a page may be slow.
       `--environment.deadline_ms=${DEADLINE_MS}`,
       `--rollout.concurrency=${EPISODES_AT_ONCE}`,
-      // What the page says, penalties included: every rule of the table follows from it.
+      // The page's raw reward including penalties, from which every success rule can be computed.
       '--rewards={"name":"miniwob-raw","at_least":-1}',
     ],
     records: 'none',

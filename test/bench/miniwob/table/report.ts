@@ -1,7 +1,10 @@
 import { wilson } from '@ui-rl/contracts';
 import { keyText, type PlayedEpisode, type Row } from './row';
 
-/** CUA-Lite, September 2026: pixels only, 498 × 321, coordinates, one episode for each of the 125 pages, mean return in percent. */
+/**
+ * CUA-Lite, September 2026: pixels only, 498 × 321, coordinates, one episode for each of the 125 pages, mean return
+ * in percent.
+ */
 const PUBLISHED: readonly [string, number][] = [
   ['human', 93.5],
   ['Qwen3-VL-8B', 53.6],
@@ -10,7 +13,7 @@ const PUBLISHED: readonly [string, number][] = [
   ['UI-TARS-1.5-7B', 18.4],
 ];
 
-/** When an episode counts as a success. */
+/** Success rules by name. */
 const RULES: Readonly<Record<'strict' | 'positive', (episode: PlayedEpisode) => boolean>> = {
   strict: ({ raw }) => raw === 1,
   positive: ({ raw }) => raw > 0,
@@ -21,18 +24,18 @@ interface Group {
   rows: Row[];
 }
 
-/** The ledger as Markdown: a line for each policy and side of the split, the published figures, then each page. */
+/** The ledger as Markdown: a line for each policy and side of the split, the published results, then each page. */
 export function tableText(all: readonly Row[]): string {
   const groups = groupsOf(latest(all));
   return [summaryText(groups), publishedText(), ...groups.map(pagesText)].join('\n\n');
 }
 
-/** Of each key the last row. */
+/** The last row of each key. */
 function latest(rows: readonly Row[]): Row[] {
   return [...new Map(rows.map((row) => [keyText(row), row])).values()];
 }
 
-/** Rows of one policy, of all sets of seeds. */
+/** Rows of one policy, of all seed sets. */
 function groupsOf(rows: readonly Row[]): Group[] {
   const groups = new Map<string, Group>();
   for (const row of rows) {
@@ -121,8 +124,8 @@ function pagesText({ name, rows }: Group): string {
 }
 
 /**
- * Percent with the 95 % interval of Wilson. All pages have as many episodes, so that the share of all episodes is the mean over the pages; its interval is a
- * little wider than one that knows which page an episode is of.
+ * Percent with the 95 % Wilson interval. All pages have the same number of episodes, so the share of all episodes is
+ * the mean over the pages; its interval is slightly wider than one that accounts for pages.
  */
 function share(episodes: readonly PlayedEpisode[], counts: (episode: PlayedEpisode) => boolean): string {
   if (episodes.length === 0) return '–';
@@ -131,7 +134,7 @@ function share(episodes: readonly PlayedEpisode[], counts: (episode: PlayedEpiso
   return `${((100 * successes) / episodes.length).toFixed(1)} [${low}–${high}]`;
 }
 
-/** With the 95 % interval of the normal approximation; none of a single episode. */
+/** With the 95 % interval of the normal approximation; without interval for a single episode. */
 function mean(episodes: readonly PlayedEpisode[]): string {
   const n = episodes.length;
   if (n === 0) return '–';

@@ -1,14 +1,14 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 
-/** An episode with a seed that no training draws. */
+/** An episode with a seed that training never uses. */
 export interface PlayedEpisode {
   seed: number;
-  /** Raw reward, -1 … 1, without the page's discount for time. */
+  /** Raw reward, -1 … 1, without the page's time discount. */
   raw: number;
   turns: number;
 }
 
-/** What makes rows comparable: how a policy was asked and what it saw. */
+/** The settings that make rows comparable: prompt and observation of a policy. */
 export interface Setting {
   look: string;
   prompt: string;
@@ -17,22 +17,22 @@ export interface Setting {
   max_turns: number;
 }
 
-/** How a policy was trained, as its user says. */
+/** How a policy was trained, as stated by the user. */
 export interface Training {
-  /** Pages that it was trained on. */
+  /** Pages used for training. */
   on: 'none' | 'training-pages' | 'all';
   hours: number | null;
   episodes: number | null;
 }
 
-/** Which row it is. */
+/** Identifies a row. */
 export interface RowKey {
   policy: string;
-  /** Digest of its weights; of an endpoint its address. */
+  /** Digest of its weights; for an endpoint, its address. */
   weights: string;
   setting: Setting;
   page: string;
-  /** Of the evaluation: it decides all seeds of its episodes. */
+  /** Seed of the evaluation, which determines the seeds of all its episodes. */
   seed: number;
 }
 
@@ -41,9 +41,9 @@ export interface Row extends RowKey {
   split: string;
   training: Training;
   episodes: PlayedEpisode[];
-  /** Episodes that failed by no fault of the policy. */
+  /** Episodes with infrastructure failures. */
   invalid: number;
-  /** Its share of the wall time and of the processor time of all processes. */
+  /** Its share of the wall time and of the CPU time of all processes. */
   seconds: number;
   processorSeconds: number;
   commit: string;
@@ -51,7 +51,7 @@ export interface Row extends RowKey {
   at: string;
 }
 
-/** Rows as they were taken, one a line, so that a table can be stopped and goes on. */
+/** Measured rows, one per line, so that an interrupted table can be resumed. */
 export class Ledger {
   private constructor(
     private readonly file: string,
@@ -67,7 +67,7 @@ export class Ledger {
     );
   }
 
-  /** The row of that key with at least so many episodes. */
+  /** Whether there is a row of that key with at least this many episodes. */
   has(key: RowKey, episodes: number): boolean {
     return this.rows.some((row) => keyText(row) === keyText(key) && row.episodes.length >= episodes);
   }

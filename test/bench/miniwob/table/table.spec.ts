@@ -38,7 +38,7 @@ describe('the table of MiniWoB++', () => {
     const again = Ledger.read(file());
     expect(again.rows).toEqual([ROW]);
     expect(again.has(ROW, 4)).toBe(true);
-    // More seeds, another set of them, other weights, and another way to ask are not there yet.
+    // More episodes, another seed set, other weights, and other prompt settings are missing.
     expect(again.has(ROW, 5)).toBe(false);
     expect(again.has({ ...ROW, seed: 1 }, 4)).toBe(false);
     expect(again.has({ ...ROW, weights: 'other' }, 4)).toBe(false);

@@ -1,4 +1,4 @@
-// Pays for how bright the last screen is, and a little for every turn that did something.
+// Rewards the brightness of the last screen, and slightly every turn that had an effect.
 const { inflateSync } = require('node:zlib');
 
 /** Mean of the bytes of an unfiltered 8-bit PNG, from 0 to 1. */

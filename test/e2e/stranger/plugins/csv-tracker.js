@@ -1,4 +1,4 @@
-// One line per step in a table.
+// Writes one line per step to a table.
 const { appendFileSync, writeFileSync } = require('node:fs');
 const { join } = require('node:path');
 

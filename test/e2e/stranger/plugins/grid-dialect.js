@@ -1,4 +1,4 @@
-// Coordinates on a grid that is the same for every screen; each answer is two actions: the pointer moves, then presses.
+// Coordinates on a grid that is the same for every screen; each answer is two actions: move the pointer, then click.
 const ANSWER = /"x":(\d+),"y":(\d+)/;
 
 module.exports.default = {

@@ -1,4 +1,4 @@
-// Lamps to switch on in the world of http-environment.js.
+// Tasks to switch on lamps in the world of http-environment.js.
 module.exports.default = {
   kind: 'task-source',
   name: 'lamps',

@@ -1,4 +1,4 @@
-// How far an episode lies above the median of its group; later turns count for less.
+// The difference between an episode's return and the median of its group; later turns count less.
 module.exports.default = {
   kind: 'advantage',
   name: 'median',
