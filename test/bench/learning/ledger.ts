@@ -9,7 +9,6 @@ export class Ledger {
     private all: Row[],
   ) {}
 
-  /** @throws Error if a row's contents contradict its key */
   static read(file: string): Ledger {
     const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
     const lines = text.split('\n').filter((line) => line !== '');

@@ -1,4 +1,4 @@
-// The two small tasks of the learning table, written as a user would write tasks for custom pages.
+// The two small tasks of the learning table, as anybody would write tasks for pages of their own.
 const { join } = require('node:path');
 
 const NAMES = ['Alarm', 'Carl', 'Dora', 'Emma', 'Fire', 'River'];
@@ -8,12 +8,12 @@ const shows = (screen) => ({
   options: { page: 'screens', viewport: { width: 160, height: 224 }, reset: { screen } },
 });
 
-/** One answer decides: which tile has the name. */
+/** One answer decides: on which tile the name is. */
 const named = {
   kind: 'task-source',
   name: 'named',
   description: 'tap the named one of six tiles, in one answer',
-  // For both task sources: a page belongs to one component.
+  // For both: a page belongs to one component.
   pages: { screens: join(__dirname, 'screens') },
   create: () => ({
     load: () =>
@@ -27,7 +27,7 @@ const named = {
   }),
 };
 
-/** Three consecutive answers decide, and the reward is known after the last one. */
+/** Three answers in a row decide, and what they were worth is known after the last one. */
 const steps = {
   kind: 'task-source',
   name: 'steps',
@@ -36,8 +36,7 @@ const steps = {
     load: () => [
       {
         id: 'save_note',
-        // The sentence to which the shipped model responds least: it clicks anything, and does not finish
-        // immediately.
+        // The sentence of which the shipped model makes least: it presses anything, and does not give up at once.
         description: 'Tap note',
         maxSteps: 5,
         environment: shows('steps'),

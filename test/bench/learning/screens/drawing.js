@@ -1,4 +1,4 @@
-/** Letters as strokes of a 2×2 pen; a point is x and y in base 16. The subset of the demo phone's font used here. */
+/** Letters as strokes of a 2×2 pen; a point is x and y in base 16. Those of the demo phone that are needed. */
 // prettier-ignore
 const STROKES = {
   A: '09 02 20 30 52 59,05 55', B: '40 00 09 49 58 55 44 04,40 51 53 44', C: '52 51 40 10 01 08 19 49 58 57',
@@ -9,7 +9,7 @@ const STROKES = {
   v: '03 06 29 46 43', w: '03 09 69 63,35 39', x: '03 49,43 09', y: '03 08 19 49,43 4b 3c 0c',
 };
 
-/** Draws pixel by pixel, so that a screenshot depends only on the state. */
+/** Draws pixel by pixel, so that a screenshot depends on nothing but the state. */
 class Drawing {
   constructor(context) {
     this.context = context;

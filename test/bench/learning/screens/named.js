@@ -1,7 +1,7 @@
 const NAMES = ['Alarm', 'Carl', 'Dora', 'Emma', 'Fire', 'River'];
 const TILE = { top: 16, width: 80, height: 64, inset: 4 };
 
-/** Six tiles with names at fixed positions. The first click counts. */
+/** Six tiles with names, each in its place. The first click counts. */
 const named = () => {
   let tapped = '';
   return {

@@ -3,8 +3,8 @@ const BUTTON = { top: 32, height: 64 };
 const LABELS = ['More', 'Save', 'Like'];
 
 /**
- * Two steps, displayed by a bar, then saving. More advances by a step; Save ends it, and counts only after the last
- * step; Like only changes its color.
+ * Two steps, shown by a bar, then saved. More goes a step further; Save ends it, and counts only after the last step; Like changes
+ * its colour and nothing else.
  */
 const steps = () => {
   let [step, liked, saved] = [0, false, -1];
