@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# run.sh OUT [options]: what a GPU does with this project, in less than ten minutes. In a checkout it runs the sources; in a bundle
-# (npm run gpu:bundle) it needs nothing of the machine but bash, tar, and one of dpkg, Python or xz. --help says more.
+# run.sh OUT [options]: tests and measures this project on a GPU, in less than ten minutes. In a checkout it runs the
+# sources; in a bundle (npm run gpu:bundle) it requires only bash, tar, and one of dpkg, Python or xz. Options:
+# --help.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
-# unpack PACKAGE FOLDER: whichever of these the machine has
+# unpack PACKAGE FOLDER: uses whichever tool the machine has
 unpack() {
   mkdir -p "$2"
   if command -v dpkg-deb >/dev/null; then
@@ -28,7 +29,7 @@ PYTHON
   fi
 }
 
-# Libraries that the machine lacks, one link each, so that nothing else is put before its own.
+# Links to libraries that the machine lacks, so that no other bundled library shadows the system's.
 link_missing() {
   local known file name
   known=$( (ldconfig -p 2>/dev/null || /sbin/ldconfig -p 2>/dev/null || true) | awk '{print $1}')
@@ -46,7 +47,7 @@ find_driver() {
   [ -z "${VK_DRIVER_FILES:-}" ] && [ -e "$nvidia" ] || return 0
   if compgen -G '/etc/vulkan/icd.d/*.json' >/dev/null || compgen -G '/usr/share/vulkan/icd.d/*.json' >/dev/null; then return 0; fi
   export VK_DRIVER_FILES=$nvidia
-  # Behind all others: what the driver's file names is in here.
+  # Last in the search path: the folder of the library that the driver's manifest names.
   export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/usr/local/nvidia/lib64:/usr/local/nvidia/lib"
 }
 
@@ -62,7 +63,7 @@ else
   command=(node "$here/../../libs/testkit/run-ts.cjs" "$here/main.ts")
 fi
 find_driver
-# Some drivers ask for a folder of their own.
+# Some drivers require a private runtime folder.
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ui-rl-gpu-run-XXXXXX")
 trap 'rm -rf "$scratch" ${work:+"$work"}' EXIT
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-$scratch}"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the database at the first start, and starts the server.
+# Creates the database at the first start, then starts the server.
 set -eu
 for bin in /usr/lib/postgresql/*/bin; do PATH="$bin:$PATH"; done
 

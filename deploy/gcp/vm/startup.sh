@@ -1,10 +1,11 @@
 #!/bin/bash
-# What a VM of Debian 12 runs when it starts: the services that its metadata names, each kept running by systemd. Metadata (instance attributes):
+# Startup script of a VM with Debian 12: installs the services named in its metadata; systemd keeps them running.
+# Metadata (instance attributes):
 #   ui-rl-source    address of the git repository
-#   ui-rl-commit    its commit that runs here, 40 hex digits: what the repository becomes later is not installed
+#   ui-rl-commit    the commit to run, 40 hex digits, which pins the installed code
 #   ui-rl-services  services, separated by colons: env:actor; nats is a broker
-# Each service has a user, a folder and a context file of its own, which no other service can read. Context files, and for nats its configuration, are
-# expected in /etc/ui-rl: docs/guides/gcp.md. Runs again at every start, and changes nothing then.
+# Each service has its own user, folder and context file, which no other service can read. Context files, and the
+# configuration of nats, must be in /etc/ui-rl: docs/guides/gcp.md. Runs at every start; later runs change nothing.
 set -euo pipefail
 
 attribute() {
@@ -22,7 +23,7 @@ fi
 if [ ! -e /opt/ui-rl/.installed ]; then
   apt-get update
   apt-get install --yes --no-install-recommends git ca-certificates curl gnupg chromium fonts-dejavu-core
-  # Node of the distribution is too old.
+  # The distribution's Node is too old.
   curl -sf https://deb.nodesource.com/gpgkey/nodesource-repo.gpg.key | gpg --dearmor --yes -o /usr/share/keyrings/nodesource.gpg
   echo 'deb [signed-by=/usr/share/keyrings/nodesource.gpg] https://deb.nodesource.com/node_22.x nodistro main' \
     > /etc/apt/sources.list.d/nodesource.list
@@ -35,7 +36,7 @@ if [ ! -e /opt/ui-rl/.installed ]; then
   git checkout --quiet --force "$commit"
   chown -R ui-rl: /opt/ui-rl
   runuser -u ui-rl -- env HOME=/home/ui-rl npm run setup
-  # Services read it, and cannot change it.
+  # Services can read it, but not change it.
   chown -R root: /opt/ui-rl
   touch .installed
 fi
@@ -48,7 +49,7 @@ for service in ${services//:/ }; do
   command="/usr/bin/node dist/services/$service/src/main.js"
   if [ "$service" = nats ]; then
     needs=/etc/ui-rl/nats.conf
-    # Stores in /var/lib/nats, as its configuration says: it refuses to be told twice.
+    # The configuration sets the store to /var/lib/nats; nats-server rejects a second setting.
     state=nats
     command='/opt/ui-rl/.cache/bin/nats-server -c /etc/ui-rl/nats.conf'
   fi

@@ -4,11 +4,11 @@ import { defineConfig } from 'vite';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-// For work on the page: `npx vite --config services/monitor/web/vite.config.mts`, with a monitor on its default port.
+// For development of the page: `npx vite --config services/monitor/web/vite.config.mts`, with a monitor on its default port.
 export default defineConfig({
   root: here('.'),
   plugins: [react()],
-  // The live page of `ui-rl try` lies below a token.
+  // The path of the live page of `ui-rl try` starts with a token.
   base: './',
   build: {
     outDir: here('../../../dist/monitor-web'),
@@ -16,7 +16,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     rolldownOptions: {
       input: [here('index.html'), here('try.html')],
-      // Says that a busy machine is slow.
+      // Its warnings depend on the load of the machine.
       checks: { pluginTimings: false },
     },
   },
