@@ -28,7 +28,7 @@ def milliseconds_since(began: float) -> float:
 
 
 class Batch:
-    """Samples as side-by-side.mjs wrote them, as the model's forward pass takes them."""
+    """Converts samples written by side-by-side.mjs to inputs of the model's forward pass."""
 
     def __init__(self, folder: Path, config):
         self.samples = json.loads((folder / "batch.json").read_text())
@@ -47,13 +47,13 @@ class Batch:
         }
 
     def frames(self, patches: torch.Tensor) -> torch.Tensor:
-        """[P, 3·p²] → [P, 3·frames·p²]: a still image is every frame of a patch."""
+        """[P, 3·p²] → [P, 3·frames·p²]: a still image fills every frame of a patch."""
         vision = self.config.vision_config
         by_channel = patches.view(len(patches), vision.in_channels, 1, -1)
         return by_channel.expand(-1, -1, vision.temporal_patch_size, -1).flatten(1)
 
     def tiles(self, patches: torch.Tensor, image: dict) -> torch.Tensor:
-        """Patches row after row → [tiles, 3, height, width]."""
+        """Patches, row by row → [tiles, 3, height, width]."""
         edge = self.config.vision_config.patch_size
         tiles, rows, columns = image["grid"]
         cut = patches.view(tiles, rows, columns, 3, edge, edge)
@@ -73,7 +73,7 @@ class Batch:
         return inputs
 
     def passes(self, count: int, rows: int, masked: bool) -> list[dict]:
-        """The first `count` samples in passes of neighbours in length, with the tokens to train in each."""
+        """The first `count` samples in passes of similar lengths, with the tokens to train in each."""
         order = sorted(range(count), key=lambda index: len(self.samples[index]["tokenIds"]))
         return [self.training_pass(order[at : at + rows], masked) for at in range(0, count, rows)]
 
@@ -87,7 +87,7 @@ class Batch:
 
 
 class Side:
-    """What side-by-side.mjs asks for."""
+    """The commands of side-by-side.mjs."""
 
     def load(self, model: str, adapter: str, batch: str, threads: int, learning_rate: float) -> dict:
         transformers.utils.logging.disable_progress_bar()
@@ -109,7 +109,7 @@ class Side:
         return {"versions": versions, "trainedParameters": sum(weight.numel() for weight in self.trained)}
 
     def watch_tower(self, tower: torch.nn.Module) -> None:
-        """The vision tower is frozen, so that nothing of it is kept for a backward pass; its share of the time is counted."""
+        """The vision tower is frozen, so it keeps no activations for a backward pass; its time is measured."""
         forward = torch.no_grad()(tower.forward)
         self.tower_ms = 0.0
 
@@ -125,7 +125,7 @@ class Side:
         return {"milliseconds": milliseconds_since(began), "towerMs": self.tower_ms - tower_ms}
 
     def logprobs_of(self, part: dict) -> torch.Tensor:
-        """Of the tokens to train; the output layer is applied where one is predicted, and nowhere else."""
+        """For the tokens to train only: the output layer is applied to the positions that predict them."""
         hidden = self.model.model(**part["inputs"], use_cache=False).last_hidden_state
         logits = self.model.lm_head(hidden[part["row"], part["token"] - 1])
         return -torch.nn.functional.cross_entropy(logits, part["targets"], reduction="none")
@@ -141,7 +141,7 @@ class Side:
         return {"logprobs": found}
 
     def train(self, count: int, rows: int, masked: bool) -> dict:
-        """One optimizer step: mean cross entropy over all trained tokens, passes of so many rows."""
+        """One optimizer step: mean cross entropy over all trained tokens, in passes of the given number of rows."""
         key = (count, rows, masked)
         if key not in self.prepared:
             self.prepared[key] = self.batch.passes(*key)
@@ -160,12 +160,12 @@ class Side:
         return {**self.times_since(began, tower_ms), "loss": total, "gradNorm": norm.item()}
 
     def merge(self, merged: bool) -> dict:
-        """Adds the adapter to the weights below it, or takes it out again."""
+        """Merges the adapter into the base weights, or removes it again."""
         (self.peft.merge_adapter if merged else self.peft.unmerge_adapter)()
         return {}
 
     def generate(self, rows: int, tokens: int, seed: int, logprobs: bool = False) -> dict:
-        """So many new tokens after the prompts of the first samples, at temperature 1 from all tokens."""
+        """Samples new tokens after the prompts of the first samples, at temperature 1 from all tokens."""
         samples = self.batch.samples[:rows]
         prompts = [sample["tokenIds"][: sample["promptTokens"]] for sample in samples]
         inputs = self.batch.inputs(samples, prompts, left=True, masked=True)
@@ -179,7 +179,7 @@ class Side:
             max_new_tokens=tokens,
             pad_token_id=0,
             eos_token_id=None,
-            # As here, no answer holds a placeholder: there would be no image for it.
+            # As in ui-rl, answers contain no placeholder: there would be no image for it.
             suppress_tokens=self.placeholders,
             output_logits=logprobs,
             return_dict_in_generate=True,
@@ -202,7 +202,7 @@ class Side:
 def main() -> None:
     side = Side()
     answers = sys.stdout
-    # What libraries print must not come between the answers.
+    # Output of libraries must not mix with the answers.
     with contextlib.redirect_stdout(sys.stderr):
         for line in sys.stdin:
             command = json.loads(line)

@@ -17,7 +17,7 @@ from tracked_metrics import compare
 
 
 def scalars(file: Path) -> dict[tuple[int, str], float]:
-    """What TensorBoard finds: step and tag → value."""
+    """TensorBoard's values: step and tag → value."""
     found = {}
     for event in EventFileLoader(str(file)).Load():
         for value in event.summary.value:
@@ -32,7 +32,7 @@ def main(run: str) -> None:
     files = list(Path(run, "tensorboard").glob("events.out.tfevents.*"))
     if len(files) != 1:
         sys.exit(f"{run}/tensorboard has {len(files)} event files, expected one")
-    # Event files hold scalars in 32 bits.
+    # Event files store 32-bit scalars.
     compare(Path(run), scalars(files[0]), relative=1e-6)
 
 

@@ -17,12 +17,12 @@ from wandb.sdk.internal.datastore import DataStore
 
 from tracked_metrics import compare
 
-# What the rows are drawn along.
+# The x-axis of the rows.
 STEP = "progress/batch"
 
 
 def rows(file: Path) -> list[dict[str, float]]:
-    """What W&B finds, a row for each that was recorded; names that begin with `_` are its own."""
+    """W&B's values, one row for each recorded row; names that begin with `_` are internal."""
     store = DataStore()
     store.open_for_scan(str(file))
     found = []

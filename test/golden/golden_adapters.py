@@ -1,4 +1,4 @@
-"""Adapters of the fixtures, and the values with them."""
+"""Adapters of the fixtures, and the expected values with them."""
 
 import json
 import math

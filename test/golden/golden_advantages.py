@@ -1,4 +1,4 @@
-"""Advantage estimators after their papers, on a batch of groups of episodes of several turns; in 64 bits."""
+"""Advantage estimators from their papers, on a batch of groups of multi-turn episodes; in 64 bits."""
 
 import torch
 from torch import Tensor
@@ -32,7 +32,7 @@ def make_episode(lengths: list[int], screens: str, reward: float) -> dict:
 def make_turn(length: int, screen: str, reward: float) -> dict:
     logprobs = -2 * torch.rand(length)
     reference = logprobs - 0.8 * torch.randn(length)
-    # Of a critic; from its own source, so that the other numbers stay what they are.
+    # For a critic; uses a separate random source, so that the other numbers do not change.
     values = torch.randn(length, generator=VALUES)
     return {
         "reward": reward,
@@ -48,7 +48,7 @@ def returns_of(group: list[dict]) -> Tensor:
 
 
 def centred(values: Tensor, by_std: bool) -> Tensor:
-    """z-scores as torch.std computes them; zeros for one value and for equal ones."""
+    """z-scores like torch.std; zeros for a single value and for equal ones."""
     if len(values) < 2 or bool((values == values[0]).all()):
         return torch.zeros_like(values)
     deviations = values - values.mean()
@@ -158,7 +158,7 @@ def gigpo(groups: list, step_weight: float = 1.0, gamma: float = 0.95, divide_by
 
 
 def gae(groups: list, gamma: float = 0.99, gae_lambda: float = 0.95) -> list:
-    """From the sum of discounted errors, not by the recursion."""
+    """From the sum of discounted errors instead of the recursion."""
 
     def of(episode: dict) -> Tensor:
         values, end = tokens_of(episode, "values"), 0

@@ -30,7 +30,7 @@ from reference import Reference
 
 
 def random_model(reference: Reference, tokenizer):
-    """The model with random weights that the case's type can hold."""
+    """The model with random weights that the case's data type can represent exactly."""
     case = reference.case
     model = reference.finish_model(reference.build_model(tokenizer).eval())
     reference.randomize(model)
@@ -64,7 +64,7 @@ def write_case(name: str, reference: Reference) -> None:
 
     messages, response = conversation(len(images))
     prompt_text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-    # What a tokenizer puts before every text stands before the prompt, and not before the response.
+    # Tokens that a tokenizer adds before every text belong before the prompt, not before the response.
     prompt = torch.tensor(tokenizer(reference.expand(prompt_text, prepared)).input_ids)
     answer = reference.before_answer + response + reference.end_of_turn
     response_ids = torch.tensor(tokenizer(answer, add_special_tokens=False).input_ids)
@@ -132,7 +132,7 @@ def write_case(name: str, reference: Reference) -> None:
 
 
 def main(cases: dict[str, Reference]) -> None:
-    """Writes the cases named on the command line, all of them without a name."""
+    """Writes the cases named on the command line, or all of them."""
     torch.manual_seed(0)
     torch.use_deterministic_algorithms(True)
     for name in sys.argv[1:] or cases:

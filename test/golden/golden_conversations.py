@@ -1,4 +1,4 @@
-"""Conversations of the fixtures, and what the chat templates are tried with."""
+"""Conversations of the fixtures, and inputs for the chat templates."""
 
 
 def conversation(number_of_images: int) -> tuple[list, str]:
@@ -50,7 +50,7 @@ def tool_samples() -> list[dict]:
 
 
 def part_samples() -> list[dict]:
-    """As `tool_samples`, for templates that know neither tools nor messages that are plain strings."""
+    """Like `tool_samples`, for templates without support for tools and plain string messages."""
 
     def message(role: str, *parts: str) -> dict:
         content = [{"type": "image"} if part == "image" else {"type": "text", "text": part} for part in parts]

@@ -1,4 +1,4 @@
-"""Where the fixtures lie, and how files are written."""
+"""The location of the fixtures, and functions that write files."""
 
 import json
 from pathlib import Path

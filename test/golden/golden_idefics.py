@@ -1,4 +1,4 @@
-"""What Idefics2, Idefics3 and SmolVLM have in common."""
+"""Common parts of Idefics2, Idefics3 and SmolVLM."""
 
 import torch
 
@@ -10,12 +10,12 @@ TEXT_ONLY = rf".*text_model.*\.({'|'.join(TEXT_LINEARS)})"
 
 
 class Idefics(Reference):
-    """What the families have in common."""
+    """Common parts of the families."""
 
     image_token = "<image>"
     end_of_turn = "<end_of_utterance>"
     before_answer = " "
-    # whatever ends a generation
+    # tokens that end a generation
     ending_tokens = ["<end_of_utterance>"]
     config_class: type
     model_class: type

@@ -1,4 +1,4 @@
-"""Images of the fixtures, and how they are resized, normalized and cut into patches.
+"""Images of the fixtures, and their resizing, normalization and patching.
 
 Importing this module replaces what the image processors of transformers call for resizing.
 """
@@ -12,7 +12,7 @@ from PIL import Image
 
 
 def draw(height: int, width: int, seed: int) -> np.ndarray:
-    """Smooth gradients, hard edges and a little noise, so that a wrong channel, axis or filter shows."""
+    """Smooth gradients, hard edges and a little noise, so that a wrong channel, axis or filter is detected."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[0:height, 0:width]
     image = np.stack([x * 255 / width, y * 255 / height, (x + y) * 255 / (height + width)], axis=-1)
@@ -22,12 +22,12 @@ def draw(height: int, width: int, seed: int) -> np.ndarray:
 
 
 def resize(image: Image.Image, height: int, width: int, resample: int) -> Image.Image:
-    """Along the rows, then along the columns: Pillow 13 takes the other order for some sizes, hence two calls."""
+    """Along the rows, then along the columns: Pillow 13 uses the other order for some sizes, hence two calls."""
     return image.resize((width, image.height), resample).resize((width, height), resample)
 
 
 def normalize(pixels: torch.Tensor, processor) -> torch.Tensor:
-    """Levels [..., 3, H, W] rescaled and normalized in one step, in fp32, as the fast processors of transformers do."""
+    """Rescales and normalizes levels [..., 3, H, W] in one step, in fp32, like transformers' fast processors."""
     scale = 1.0 / processor.rescale_factor
     mean = (torch.tensor(processor.image_mean) * scale)[:, None, None]
     std = (torch.tensor(processor.image_std) * scale)[:, None, None]
@@ -35,7 +35,7 @@ def normalize(pixels: torch.Tensor, processor) -> torch.Tensor:
 
 
 def resize_array(image: np.ndarray, size, resample, **_) -> np.ndarray:
-    """What the processors call for resizing, for levels [3, H, W]."""
+    """The processors' resize function, for levels [3, H, W]."""
     resized = resize(Image.fromarray(image.transpose(1, 2, 0)), size[0], size[1], resample)
     return np.array(resized).transpose(2, 0, 1)
 
@@ -54,7 +54,7 @@ class Exact:
 
 
 def cut_patches(picture: torch.Tensor, size: int) -> torch.Tensor:
-    """A picture [3, H, W] as patches [h·w, 3·size²] row after row; what is no whole patch is dropped."""
+    """A picture [3, H, W] as patches [h·w, 3·size²], row by row; incomplete patches are dropped."""
     rows, columns = picture.shape[1] // size, picture.shape[2] // size
     cut = picture[:, : rows * size, : columns * size].reshape(3, rows, size, columns, size)
     return cut.permute(1, 3, 0, 2, 4).reshape(rows * columns, 3 * size * size)

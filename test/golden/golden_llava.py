@@ -1,4 +1,4 @@
-"""What LLaVA 1.5 and LLaVA-OneVision have in common."""
+"""Common parts of LLaVA 1.5 and LLaVA-OneVision."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ CLIP_MEAN_STD = ([0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0
 
 
 class Tower(Reference):
-    """What both families have in common."""
+    """Common parts of both families."""
 
     image_token = "<image>"
     config_class: type

@@ -1,23 +1,23 @@
-"""Policy losses after their papers, on tokens as a pass of training has them; gradients by autograd in 64 bits."""
+"""Policy losses from their papers, on the tokens of a training pass; gradients by autograd in 64 bits."""
 
 import torch
 from torch import Tensor
 
-# How many tokens each datum has and the sequence it is a part of.
+# Number of tokens of each datum, and its sequence.
 DATA = [(2, "a"), (3, "b"), (2, "b"), (5, "c"), (1, "d"), (4, "e"), (3, "f"), (4, "f")]
-# The chosen and the rejected sequence of each.
+# The chosen and the rejected sequence of each pair.
 PAIRS = [("a", "b"), ("d", "c"), ("e", "f")]
 SEQUENCES = sorted({sequence for _, sequence in DATA})
 
 
 def make_tokens() -> dict[str, Tensor]:
-    """Numbers that 32 bits hold exactly; ratios from 1/30 to 30, some of them 1, some advantages 0."""
+    """Numbers that 32 bits represent exactly; ratios from 1/30 to 30, some of them 1, some advantages 0."""
     torch.manual_seed(7)
     count = sum(length for length, _ in DATA)
     logprobs = -3 * torch.rand(count) - 0.01
     drift = 0.5 * torch.randn(count)
     drift[3], drift[9], drift[10], drift[11], drift[19], drift[21] = 0.0, 3.4, 2.1, -1.5, -3.4, 0.24
-    # The sequences d and e have hardly moved: within the clip range of gspo, and just beyond.
+    # The sequences d and e have small changes: within the clip range of gspo, and just beyond.
     of_d, of_e = places("d"), places("e")
     drift[of_d] = 1e-4
     drift[of_e] = torch.tensor([2e-3, -1e-3, 1e-3, 4e-4])
@@ -108,7 +108,7 @@ def kl(t: dict, coef: float = 0.01, estimator: str = "k3") -> Tensor:
     estimates = {
         "k1": lambda: log_ratio,
         "k2": lambda: log_ratio**2 / 2,
-        # f-divergence form: (r - 1) - log r with r the probability of the base over that of the policy.
+        # f-divergence form: (r - 1) - log r, where r is the base's probability divided by the policy's.
         "k3": lambda: torch.expm1(-log_ratio) - (-log_ratio),
     }
     return coef * estimates[estimator]()
@@ -147,7 +147,7 @@ CASES = [
     {"name": "cross_entropy"},
 ]
 
-# Losses with what is added to them.
+# Losses with additional terms.
 REGULARIZED = [
     ({"name": "importance_sampling"}, [{"name": "kl", "coef": 0.3, "estimator": estimator}])
     for estimator in ("k1", "k2", "k3")
@@ -160,7 +160,7 @@ REGULARIZED = [
 
 
 def weights_of(scope: str, weights: Tensor) -> Tensor:
-    """Of tokens, sequences or pairs: the sum of their tokens'."""
+    """For tokens, sequences or pairs: the sum over their tokens."""
     if scope == "token":
         return weights
     units = PAIRS if scope == "pair" else [(sequence,) for sequence in SEQUENCES]
@@ -173,7 +173,7 @@ def pair_of(sequence: str) -> dict:
 
 
 def value(t: dict, value_clip: float = 0.2) -> Tensor:
-    """The loss of a critic: the worse of the squared errors of its values and of those that have moved within the clip range."""
+    """The loss of a critic: the larger of the squared errors of its values and of the clipped values."""
     plain = torch.nn.functional.mse_loss(t["predictions"], t["returns"], reduction="none")
     if value_clip == 0:
         return plain / 2
@@ -205,7 +205,7 @@ def options_of(choice: dict) -> dict:
 
 
 def evaluate(choice: dict, regularizers: list[dict], tokens: dict[str, Tensor]) -> dict:
-    """Σ weight · loss with what is added to it, and its derivatives by each log-probability and entropy."""
+    """Σ weight · loss with additional terms, and its derivatives by each log-probability and entropy."""
     scope = next(scope for scope, known in LOSSES.items() if choice["name"] in known)
     weights = tokens["weights"]
     leaves = {name: tokens[name].clone().requires_grad_() for name in ("logprobs", "entropy")}

@@ -67,7 +67,7 @@ CHOICES = [
 
 
 def check_against_torch(start: dict[str, Tensor], gradients: list[dict[str, Tensor]]) -> None:
-    """torch.optim.Muon, whose momentum is a mean (its scale does not matter), within what bfloat16 allows."""
+    """torch.optim.Muon, whose momentum is a mean (Muon is scale-invariant), within the precision of bfloat16."""
     for name in ("tall", "wide"):
         own, torchs = start[name].clone(), start[name].clone()
         ours, theirs = Muon([own]), torch.optim.Muon([torchs], lr=RATE, weight_decay=0.0, adjust_lr_fn="original")

@@ -1,4 +1,4 @@
-"""Tokenizers of the fixtures, learnt from a few lines of text, and the texts they are tried with."""
+"""Tokenizers of the fixtures, trained on a few lines of text, and test texts."""
 
 import json
 from pathlib import Path
@@ -47,7 +47,7 @@ def write_byte_level_tokenizer(
     plain: tuple[str, ...] = (),
     tokenizer_class: str = "Qwen2Tokenizer",
 ) -> None:
-    """`plain` are added tokens that are ordinary text to whoever skips special ones."""
+    """`plain` lists added tokens that remain when special tokens are skipped."""
     tokenizer = Tokenizer(models.BPE(unk_token=None, byte_fallback=False, fuse_unk=False))
     tokenizer.normalizer = normalizers.NFC()
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(

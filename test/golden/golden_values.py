@@ -1,4 +1,4 @@
-"""What the reference implementation computes of a sequence: logits, log-probabilities, loss, greedy tokens."""
+"""The reference implementation's results for a sequence: logits, log-probabilities, loss, greedy tokens."""
 
 import math
 
@@ -25,7 +25,7 @@ def token_logprobs(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
 
 
 def greedy(reference: Reference, model, prompt: torch.Tensor, prepared: Prepared) -> tuple[list[int], float]:
-    """Greedy tokens without a cache, past the end-of-turn token too, and the smallest gap between first and second."""
+    """Greedy tokens without a cache, also after the end of turn, and the smallest gap between first and second."""
     ids, gap = prompt, math.inf
     for _ in range(GREEDY_TOKENS):
         with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Random weights, and how a model with them is stored."""
+"""Random weights, and storage of a model with them."""
 
 import math
 from pathlib import Path
@@ -7,7 +7,7 @@ import torch
 
 
 def randomize(model, seed: int) -> None:
-    """Weights of a size at which every part of the network matters: library defaults give nearly constant logits."""
+    """Weights large enough for every part of the network to matter: library defaults give nearly constant logits."""
     generator = torch.Generator().manual_seed(seed)
 
     def normal(parameter):
@@ -22,7 +22,7 @@ def randomize(model, seed: int) -> None:
             elif "embed_tokens" in name or "pos_embed" in name or "position_embedding" in name:
                 parameter.copy_(0.5 * normal(parameter))
             else:
-                # Three axes are a stack of layers: each reads the last one.
+                # Three axes are a stack of layers, each of which reads the last axis.
                 fan_in = parameter.shape[-1] if parameter.dim() == 3 else parameter[0].numel()
                 parameter.copy_(normal(parameter) * (1.5 / math.sqrt(fan_in)))
 

@@ -1,4 +1,4 @@
-"""Writes what losses, advantages and steps of optimizers are on given numbers, computed apart from the project.
+"""Writes losses, advantages and optimizer steps for given numbers, computed independently of the project.
 
 Requirements: torch 2.13. Use:
     python test/golden/make_algorithms.py

@@ -1,4 +1,4 @@
-"""Writes what a critic over the case qwen3-vl-a says: its adapter with a value head in the place of the output layer.
+"""Writes the outputs of a critic for the case qwen3-vl-a: its adapter with a value head instead of the output layer.
 
 Requirements and use as for make_qwen_vl.py, whose fixture must be there:
     python test/golden/make_critic.py
@@ -23,7 +23,7 @@ CLIPS = (0.0, 0.3)
 
 
 def value_loss(values: torch.Tensor, old: torch.Tensor, returns: torch.Tensor, clip: float) -> torch.Tensor:
-    """As in cleanrl's ppo.py, by token."""
+    """Like cleanrl's ppo.py, per token."""
     unclipped = (values - returns) ** 2
     if clip == 0:
         return 0.5 * unclipped

@@ -1,4 +1,4 @@
-"""Writes what PyTorch makes of the DPO loss, and its derivatives, into dpo/expected.json.
+"""Writes PyTorch's values of the DPO loss and its derivatives into dpo/expected.json.
 
     pip install torch==2.13.0
     python test/golden/make_dpo.py && npx prettier --write test/golden/dpo

@@ -1,4 +1,4 @@
-"""Writes what an adapter's dropout does to the case qwen3-vl-a.
+"""Writes the effect of an adapter's dropout on the case qwen3-vl-a.
 
 Requirements and use as for make_qwen_vl.py, whose fixture must be there:
     python test/golden/make_dropout.py

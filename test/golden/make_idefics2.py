@@ -1,4 +1,4 @@
-"""Writes the fixtures of Idefics2 that the TypeScript implementation is compared with.
+"""Writes the fixtures of Idefics2 for comparison with the TypeScript implementation.
 
 Requirements (reference only, the product itself needs no Python):
     pip install torch==2.13.0 transformers==5.23.0 peft==0.21.2 tokenizers==0.23.3 safetensors==0.8.0 pillow==13.0.0
@@ -39,7 +39,7 @@ class Idefics2(Idefics):
     config_class, model_class = Idefics2Config, Idefics2ForConditionalGeneration
 
     def write_tokenizer(self, folder: Path) -> None:
-        """Its end-of-sequence token is not what ends a turn; generation_config.json names both."""
+        """Its end-of-sequence token does not end a turn; generation_config.json names both."""
         write_llama_tokenizer(folder, self.special_tokens, "</s>")
 
     def write_processor(self, folder: Path) -> None:
@@ -136,7 +136,7 @@ CASES = {
         ),
         splits=False,
         edges=(30, 70),
-        # as it is, to be shrunk, to be enlarged in one direction
+        # unchanged, downscaled, upscaled in one direction
         images=[(40, 64), (140, 90), (20, 50)],
         lora=dict(r=4, lora_alpha=8, target_modules=TEXT_ONLY),
     ),

@@ -1,4 +1,4 @@
-"""Writes the fixtures of Idefics3 and SmolVLM that the TypeScript implementation is compared with.
+"""Writes the fixtures of Idefics3 and SmolVLM for comparison with the TypeScript implementation.
 
 Requirements (reference only, the product itself needs no Python):
     pip install torch==2.13.0 transformers==5.23.0 peft==0.21.2 tokenizers==0.23.3 safetensors==0.8.0 pillow==13.0.0

@@ -1,4 +1,4 @@
-"""Writes what transformers makes of encoded images of many kinds into images/expected.json.
+"""Writes transformers' pixels of encoded images of many kinds into images/expected.json.
 
     pip install transformers==5.23.0 pillow==13.0.0
     python test/golden/make_images.py && npx prettier --write test/golden/images
@@ -27,7 +27,7 @@ XMP = (
 
 
 def levels(channels: int) -> np.ndarray:
-    """Other levels in every pixel; the fourth channel has all from 0 to 255."""
+    """Different levels in every pixel; the fourth channel contains all from 0 to 255."""
     x = np.linspace(0, 255, WIDTH)[None, :] + np.zeros((HEIGHT, 1))
     y = np.linspace(0, 255, HEIGHT)[:, None] + np.zeros((1, WIDTH))
     alpha = np.linspace(0, 255, WIDTH * HEIGHT).reshape(HEIGHT, WIDTH)
@@ -62,7 +62,7 @@ def exif(orientation: int) -> Image.Exif:
 
 
 def odd_profile() -> bytes:
-    """sRGB with the primaries of red and blue exchanged: whoever applies it changes every colour."""
+    """sRGB with the primaries of red and blue exchanged: applying it changes every color."""
     profile = bytearray(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
     count = struct.unpack(">I", profile[128:132])[0]
     places = {bytes(profile[at : at + 4]): at + 4 for at in range(132, 132 + 12 * count, 12)}
@@ -77,7 +77,7 @@ def without_adobe(jpeg: bytes) -> bytes:
 
 
 def as_ycck(jpeg: bytes) -> bytes:
-    """The transform of the Adobe segment is its last byte: 2 takes the first three channels for YCC."""
+    """The last byte of the Adobe segment is the transform: 2 means that the first three channels are YCC."""
     changed = bytearray(jpeg)
     at = jpeg.index(b"\xff\xee")
     changed[at + 1 + struct.unpack(">H", jpeg[at + 2 : at + 4])[0]] = 2
@@ -85,7 +85,7 @@ def as_ycck(jpeg: bytes) -> bytes:
 
 
 def deep(image: np.ndarray) -> list[bytes]:
-    """16 bits a channel, the lower ones not those of the upper."""
+    """16 bits per channel, with lower bits that differ from the upper ones."""
     return [(row.astype(np.uint16) * 256 + 200).astype(">u2").tobytes() for row in image]
 
 

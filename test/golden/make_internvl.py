@@ -1,4 +1,4 @@
-"""Writes the fixtures of InternVL that the TypeScript implementation is compared with; see golden_cases.py.
+"""Writes the fixtures of InternVL for comparison with the TypeScript implementation; see golden_cases.py.
 
 Requirements (reference only, the product itself needs no Python):
     pip install torch==2.15.0 transformers==5.24.0 peft==0.21.2 tokenizers==0.23.3 safetensors==0.8.0 pillow==13.0.0
@@ -63,7 +63,7 @@ class InternVl(Reference):
         return InternVLForConditionalGeneration(config)
 
     def randomize(self, model) -> None:
-        """As for the other families; class token, positions and layer scales have no name or shape that it knows."""
+        """Like the other families, plus class token, positions and layer scales, which the base class does not know."""
         super().randomize(model)
         generator = torch.Generator().manual_seed(self.case["seed"] + 1)
         with torch.no_grad():
@@ -81,7 +81,7 @@ class InternVl(Reference):
     def write_processor(self, folder: Path) -> None:
         mean, std = IMAGENET
         config = {
-            # As in the published folders; their processor cuts nevertheless.
+            # As in the published folders; their processor crops nevertheless.
             "crop_to_patches": False,
             "do_convert_rgb": True,
             "do_normalize": True,
@@ -123,7 +123,7 @@ class InternVl(Reference):
         )
 
     def processor(self) -> InternVLProcessor:
-        # Made without its parts, of which the one for videos needs torchvision.
+        # Created without its parts, since the one for videos needs torchvision.
         processor = InternVLProcessor.__new__(InternVLProcessor)
         processor.image_seq_length = self.tile_tokens
         processor.start_image_token, processor.image_token, processor.end_image_token = "<img>", self.image_token, "</img>"
@@ -167,7 +167,7 @@ CASES = {
         ),
         tile=12,
         patches=dict(min_patches=1, max_patches=4),
-        # height, width: two tiles beside each other, one picture alone, a strip of four tiles
+        # height, width: two tiles side by side, a single picture, a strip of four tiles
         images=[(30, 70), (11, 12), (90, 22)],
         lora=dict(r=4, lora_alpha=8, target_modules=rf".*language_model.*\.({'|'.join(TEXT_LINEARS)})"),
     ),

@@ -1,4 +1,4 @@
-"""Writes the fixtures of LLaVA 1.5 that the TypeScript implementation is compared with.
+"""Writes the fixtures of LLaVA 1.5 for comparison with the TypeScript implementation.
 
 Requirements (reference only, the product itself needs no Python):
     pip install torch==2.13.0 transformers==5.23.0 peft==0.21.2 tokenizers==0.23.3 safetensors==0.8.0 pillow==13.0.0
@@ -39,7 +39,7 @@ class LlavaImages(Exact, LlavaImageProcessorPil):
 
 
 def write_legacy_llama_tokenizer(folder: Path, special: list[str]) -> None:
-    """As the first Llama's: its normalizer puts a space before every text between special tokens, not the first alone."""
+    """Like the first Llama's: the normalizer adds a space before each text between special tokens."""
     write_llama_tokenizer(folder, special, "</s>")
     content = json.loads((folder / "tokenizer.json").read_text())
     normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
@@ -109,7 +109,7 @@ CASES = {
         images_type="CLIPImageProcessor",
         mean_std=CLIP_MEAN_STD,
         processor=dict(do_center_crop=True, size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}),
-        # height, width: to be cropped only, to be shrunk, to be enlarged
+        # height, width: cropped only, downscaled, upscaled
         images=[(32, 45), (70, 53), (20, 31)],
         lora=dict(r=4, lora_alpha=8, target_modules=rf".*language_model.*\.({'|'.join(TEXT_LINEARS)})"),
     ),

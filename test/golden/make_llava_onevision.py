@@ -1,4 +1,4 @@
-"""Writes the fixtures of LLaVA-OneVision that the TypeScript implementation is compared with.
+"""Writes the fixtures of LLaVA-OneVision for comparison with the TypeScript implementation.
 
 Requirements (reference only, the product itself needs no Python):
     pip install torch==2.13.0 transformers==5.23.0 peft==0.21.2 tokenizers==0.23.3 safetensors==0.8.0 pillow==13.0.0
@@ -71,7 +71,7 @@ class OneVision(Tower):
         )
 
     def processor(self, images):
-        # Made without its parts, of which the one for videos needs torchvision.
+        # Created without its parts, since the one for videos needs torchvision.
         processor = LlavaOnevisionProcessor.__new__(LlavaOnevisionProcessor)
         processor.image_processor = images
         processor.image_token = self.image_token
@@ -198,7 +198,7 @@ CASES = {
             size={"height": 24, "width": 24},
             image_grid_pinpoints=[[24, 48], [48, 24], [48, 48]],
         ),
-        # as it is, to be made square, to be made square and enlarged
+        # unchanged, padded to a square, padded to a square and upscaled
         images=[(24, 24), (40, 64), (17, 12)],
         lora=dict(r=4, lora_alpha=6, target_modules=[*TEXT_LINEARS, "linear_1", "linear_2"]),
     ),

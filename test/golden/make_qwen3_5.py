@@ -1,4 +1,4 @@
-"""Writes the fixtures of Qwen3.5 that the TypeScript implementation is compared with; see golden_cases.py.
+"""Writes the fixtures of Qwen3.5 for comparison with the TypeScript implementation; see golden_cases.py.
 
 Requirements (reference only, the product itself needs no Python):
     pip install torch==2.13.0 transformers==5.24.0 peft==0.21.2 tokenizers==0.23.3 safetensors==0.8.0 pillow==13.0.0
@@ -26,13 +26,13 @@ from make_qwen_vl import Qwen3Vl
 LINEAR_ATTENTION = ["in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a", "out_proj"]
 FULL_ATTENTION = ["q_proj", "k_proj", "v_proj", "o_proj"]
 MLP = ["gate_proj", "up_proj", "down_proj"]
-# What the templates of larger and smaller models ask before they write an empty thought.
+# The conditions under which templates of larger and smaller models write an empty reasoning block.
 LARGE = "enable_thinking is defined and enable_thinking is false"
 SMALL = "not (enable_thinking is defined and enable_thinking is true)"
 
 
 def reasoning_samples() -> list[dict]:
-    """Arguments of apply_chat_template: reasoning wanted or not, and answers that hold some."""
+    """Arguments of apply_chat_template: with and without reasoning, and answers that contain some."""
     thought = "<think>\nThe row is at 41.\n</think>\n\nTap it."
     turns = [
         {"role": "user", "content": "Where?"},
@@ -69,7 +69,7 @@ class Qwen35(Qwen3Vl):
         )
 
     def randomize(self, model) -> None:
-        """As for the other families; weights of norms are what is added to 1, and decays are between none and much."""
+        """Like the other families; norm weights are offsets from 1, and decays range from none to strong."""
         randomize(model, self.case["seed"])
         generator = torch.Generator().manual_seed(self.case["seed"] + 1)
         with torch.no_grad():
@@ -122,7 +122,7 @@ CASES = {
         ),
         pixels=(16 * 16, 64 * 80),
         mean_std=([0.5, 0.5, 0.5], [0.5, 0.5, 0.5]),
-        # height, width: exact multiple of the factor, to be rounded, to be shrunk
+        # height, width: exact multiple of the factor, rounded, downscaled
         images=[(48, 64), (37, 50), (120, 90)],
         lora=dict(r=4, lora_alpha=8, target_modules=[*LINEAR_ATTENTION, *FULL_ATTENTION, *MLP]),
     ),
@@ -156,7 +156,7 @@ CASES = {
         ),
         pixels=(28 * 28 * 4, 28 * 28 * 12),
         mean_std=([0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711]),
-        # to be enlarged, exact multiple of the factor
+        # upscaled, exact multiple of the factor
         images=[(20, 31), (84, 56)],
         lora=dict(
             r=3,

@@ -25,7 +25,7 @@ from make_qwen_moe import LEAST_GAP
 
 
 def stack_experts(folder: Path) -> None:
-    """Makes stacks of the experts' matrices in the file, and checks that transformers reads it as the same model."""
+    """Stacks the experts' matrices in the file, and checks that transformers reads it as the same model."""
     file = folder / "model.safetensors"
     read_before = Qwen3_5MoeForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).state_dict()
     tensors, parts = {}, {}

@@ -25,12 +25,12 @@ from transformers.models.qwen3_moe.modeling_qwen3_moe import Qwen3MoeTopKRouter
 from golden_cases import main
 from make_qwen_vl import Qwen3Vl
 
-# Smallest distance of the last chosen expert's probability from the first one that is not chosen.
+# Smallest distance between the probability of the last selected expert and the first unselected one.
 LEAST_GAP = 3e-4
 
 
 class Routers:
-    """Replaces every router of a model by that of Qwen3-MoE, with the same weight, and watches their choices."""
+    """Replaces every router of a model by Qwen3-MoE's, with the same weight, and records their selections."""
 
     def __init__(self):
         self.least_gap = math.inf

@@ -1,4 +1,4 @@
-"""Writes the fixtures of the Qwen-VL families that the TypeScript implementation is compared with.
+"""Writes the fixtures of the Qwen-VL families for comparison with the TypeScript implementation.
 
 Requirements (reference only, the product itself needs no Python):
     pip install torch==2.13.0 transformers==5.23.0 peft==0.21.2 tokenizers==0.23.3 safetensors==0.8.0 pillow==13.0.0
@@ -40,7 +40,7 @@ MERGE = 2
 
 
 def patches_of(processor, image: Image.Image) -> tuple[torch.Tensor, list[int]]:
-    """The fast processor's steps, in which images are resized in 8 bits.
+    """The fast processor's steps, which resize images in 8 bits.
 
     The fast processor itself needs torchvision. What it calls for resizing is within one level of Pillow's bicubic filter.
     """
@@ -62,7 +62,7 @@ def patches_of(processor, image: Image.Image) -> tuple[torch.Tensor, list[int]]:
 
 
 class QwenVl(Reference):
-    """What the families have in common."""
+    """Common parts of the families."""
 
     special_tokens = [
         "<|endoftext|>",
@@ -206,7 +206,7 @@ class Qwen3Vl(QwenVl):
         }
 
 
-# Qwen2-VL and Qwen2.5-VL differ in the vision tower alone.
+# Qwen2-VL and Qwen2.5-VL differ only in the vision tower.
 QWEN2_A = dict(
     dtype=torch.float32,
     tie=False,
@@ -220,7 +220,7 @@ QWEN2_A = dict(
     ),
     pixels=(28 * 28 * 2, 28 * 28 * 20),
     mean_std=([0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711]),
-    # height, width: exact multiple of the factor, to be rounded, to be shrunk
+    # height, width: exact multiple of the factor, rounded, downscaled
     images=[(84, 112), (51, 95), (200, 150)],
     lora=dict(r=4, lora_alpha=8, target_modules=TEXT_LINEARS),
 )
@@ -237,7 +237,7 @@ QWEN2_B = dict(
     ),
     pixels=(16 * 16 * 4, 16 * 16 * 40),
     mean_std=([0.5, 0.5, 0.5], [0.5, 0.5, 0.5]),
-    # to be enlarged, exact multiple of the factor
+    # upscaled, exact multiple of the factor
     images=[(20, 31), (112, 80)],
 )
 
@@ -308,7 +308,7 @@ CASES = {
         ),
         pixels=(16 * 16, 64 * 80),
         mean_std=([0.5, 0.5, 0.5], [0.5, 0.5, 0.5]),
-        # height, width: exact multiple of the factor, to be rounded, to be shrunk
+        # height, width: exact multiple of the factor, rounded, downscaled
         images=[(48, 64), (37, 50), (120, 90)],
         lora=dict(
             r=4,
@@ -342,7 +342,7 @@ CASES = {
         ),
         pixels=(28 * 28 * 4, 28 * 28 * 12),
         mean_std=([0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711]),
-        # to be enlarged, exact multiple of the factor
+        # upscaled, exact multiple of the factor
         images=[(20, 31), (84, 56)],
         lora=dict(
             r=3,

@@ -1,4 +1,4 @@
-"""What a case of a family is: how its model, its files and the inputs of its forward pass are made."""
+"""The definition of a family's case: how its model, its files and the inputs of its forward pass are created."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,48 +17,48 @@ TEXT_LINEARS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", 
 
 @dataclass
 class Prepared:
-    """Images as a model takes them."""
+    """Images in the model's input format."""
 
     # further arguments of the model's forward pass
     inputs: dict
-    # of each image: grid, and where the family has them tiles, shown, pictures (see ImageGeometry in libs/models)
+    # of each image: grid, and for some families tiles, shown, pictures (see ImageGeometry in libs/models)
     geometry: list[dict]
-    # [P, numbers of a patch] in the order of libs/models, picture after picture
+    # [P, values per patch] in the order of libs/models, picture after picture
     patches: torch.Tensor
-    # whatever else the family needs to expand a prompt
+    # other values that the family needs to expand a prompt
     extra: dict = field(default_factory=dict)
 
 
 class Reference:
-    """A case of a family: how its model, files and inputs are made."""
+    """A case of a family: how its model, files and inputs are created."""
 
     special_tokens: list[str]
     image_token: str
     end_of_turn: str
     pad_token: str
     template = "chat_template.jinja"
-    # what the template writes between its generation prompt and an answer
+    # text of the template between its generation prompt and an answer
     before_answer = ""
 
     def __init__(self, **case):
         self.case = case
 
     def open(self, model_dir: Path):
-        """The folder's tokenizer; has to be called before anything is prepared."""
+        """The folder's tokenizer; must be called before anything is prepared."""
         self.tokenizer = AutoTokenizer.from_pretrained(model_dir)
         self.image_token_id = self.tokenizer.convert_tokens_to_ids(self.image_token)
         return self.tokenizer
 
     def build_model(self, tokenizer):
-        """A model with whatever weights."""
+        """A model with arbitrary weights."""
         raise NotImplementedError
 
     def finish_model(self, model):
-        """What is done to a model, made or read, before it is used."""
+        """Adjusts a new or loaded model before use."""
         return model
 
     def write_processor(self, folder: Path) -> None:
-        """Everything about images."""
+        """The parts that concern images."""
         raise NotImplementedError
 
     def prepare(self, model_dir: Path, images: list[Image.Image]) -> Prepared:
@@ -73,7 +73,7 @@ class Reference:
         return prepared.inputs
 
     def features(self, model, prepared: Prepared) -> dict[str, torch.Tensor]:
-        """`vision_features` [F, hidden], and what else comes out of the tower."""
+        """`vision_features` [F, hidden], and other outputs of the vision tower."""
         raise NotImplementedError
 
     def further_tensors(self, model, ids: torch.Tensor, prepared: Prepared) -> dict[str, torch.Tensor]:
@@ -89,7 +89,7 @@ class Reference:
         save_model(model, folder, self.case)
 
     def pixel_tokens(self, model) -> list[int]:
-        """Tokens that stand for pixels; they get a logit of 0, so that they are never the likeliest."""
+        """Tokens that stand for pixels; they get a logit of 0, so that they are never the most probable."""
         return [model.config.image_token_id]
 
     def write_tokenizer(self, folder: Path) -> None:

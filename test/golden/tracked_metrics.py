@@ -1,11 +1,11 @@
-"""The metrics of a run as its metrics.jsonl has them, and what another tracker has recorded beside them."""
+"""The metrics of a run in its metrics.jsonl, and those that another tracker has recorded."""
 
 import json
 import math
 import sys
 from pathlib import Path
 
-# Of evaluations, which metrics.jsonl has none of.
+# Metrics of evaluations, which metrics.jsonl does not contain.
 EVALUATED = "test/"
 
 
@@ -21,7 +21,7 @@ def expected_metrics(run: Path) -> dict[tuple[int, str], float]:
 
 
 def compare(run: Path, found: dict[tuple[int, str], float], relative: float) -> None:
-    """Prints how many metrics agree, and ends with an error where any does not."""
+    """Prints the number of equal metrics, and exits with an error if any differs."""
     expected = expected_metrics(run)
     evaluated = {step for step, name in found if name.startswith(EVALUATED)}
     wrong = [
@@ -29,7 +29,7 @@ def compare(run: Path, found: dict[tuple[int, str], float], relative: float) -> 
         for (step, name), value in expected.items()
         if (step, name) not in found or not math.isclose(found[step, name], value, rel_tol=relative)
     ]
-    # A row of an evaluation says its step, too.
+    # A row of an evaluation contains its step, too.
     more = [
         f"step {step}, {name}: stands there without a line in metrics.jsonl"
         for step, name in found

@@ -28,7 +28,7 @@ POINTED = ("click", "double_click", "right_click", "move", "scroll_up", "scroll_
 
 
 class UiEnv(gymnasium.Env):
-    """One socket, one environment: several may be open at once, as many as the service has sessions."""
+    """One socket is one environment; the service's number of sessions limits the open ones."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 4}
 
@@ -39,7 +39,7 @@ class UiEnv(gymnasium.Env):
         self._task_id = task_id
         self._timeout = timeout
         headers = {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
-        # A message holds a screenshot; the size of the screen is that of the first one.
+        # A message contains a screenshot; the first one determines the screen size.
         address = url.replace("http", "ws", 1).rstrip("/") + "/ws"
         self._leaving = contextlib.ExitStack()
         self._socket = self._leaving.enter_context(
@@ -59,7 +59,7 @@ class UiEnv(gymnasium.Env):
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        # Without a seed, Gymnasium's own generator goes on where the last seed left it.
+        # Without a seed, Gymnasium's own generator continues from the last seed.
         chosen = int(self.np_random.integers(2**31)) if seed is None else seed
         task_id = (options or {}).get("task_id")
         return self._observe(self._ask({"type": "reset", "data": self._wish(chosen, task_id)}))

@@ -4,7 +4,7 @@ import { defineConfig } from 'vite';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-// For development of the page: `npx vite --config services/monitor/web/vite.config.mts`, with a monitor on its default port.
+// For development: `npx vite --config services/monitor/web/vite.config.mts`, with a monitor on its default port.
 export default defineConfig({
   root: here('.'),
   plugins: [react()],

@@ -18,7 +18,7 @@ import time
 
 
 class Given:
-    """In place of BrowserGym's random numbers: the one that the page is to be seeded with."""
+    """Replaces BrowserGym's random numbers by the seed for the page."""
 
     def __init__(self, seed):
         self.seed = seed
@@ -40,7 +40,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def use(chromium):
-    """Has Playwright start this browser, of which BrowserGym has two: the page and its chat."""
+    """Makes Playwright launch this browser for both of BrowserGym's pages: the task and its chat."""
     from playwright.sync_api import BrowserType
 
     launch = BrowserType.launch
@@ -49,7 +49,7 @@ def use(chromium):
 
 
 def play(env, clicks):
-    """@returns raw reward, whether it is over, and the reward by BrowserGym's rule"""
+    """@returns raw reward, whether the episode is over, and the reward by BrowserGym's rule"""
     raw, done, reward = 0.0, False, 0.0
     for x, y in clicks:
         _, reward, done, _, info = env.step(f"mouse_click({x}, {y})")
@@ -76,7 +76,7 @@ def episode_of(task, clicks, seed, kwargs):
 
 
 def actions(action):
-    """BrowserGym runs Python; of its actions this needs one."""
+    """BrowserGym executes Python; this is the only one of its actions needed."""
     x, y = action[len("mouse_click(") : -1].split(", ")
     return f"page.mouse.click({x}, {y})"
 
@@ -114,7 +114,7 @@ def main():
         for episode in ours:
             theirs.append(episode_of(tasks[page], episode["clicks"], episode["seed"], kwargs))
             steps += len(episode["clicks"])
-        # A raw reward that shrinks with time differs in its last digits.
+        # Raw rewards that decay with time differ in the last digits.
         same = all(
             a["done"] == b["done"] and a["positive"] == b["positive"] and abs(a["raw"] - b["raw"]) < 1e-3
             for a, b in zip(ours, theirs)

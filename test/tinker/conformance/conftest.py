@@ -1,4 +1,4 @@
-"""What the changed copy of SkyRL's tests/tinker/test_api.py needs: how a server of this project is started, and waits."""
+"""Support for the modified copy of SkyRL's tests/tinker/test_api.py: starts a server of this project, and waits."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import urllib.request
 
 
 def wait_for_condition(condition_fn, timeout_sec=10, poll_interval_sec=0.1):
-    # This machine may be slower than theirs.
+    # This machine may be slower than SkyRL's.
     deadline = time.time() + timeout_sec * float(os.environ.get("CONFORMANCE_PATIENCE", "1"))
     while time.time() < deadline:
         if condition_fn():
@@ -27,7 +27,7 @@ def api_server_is_up(port):
 
 
 def server_command(asked, tmp_dir):
-    """The options of SkyRL's server as those of `ui-rl serve tinker`; those that neither needs are left out."""
+    """Translates options of SkyRL's server to those of `ui-rl serve tinker`, and drops unneeded ones."""
     command = os.environ["CONFORMANCE_SERVER"].split("\n")
     command += ["--model", asked["base-model"], "--host", asked["host"], "--port", asked["port"], "--deterministic"]
     command += ["--dir", asked.get("checkpoints-base", os.path.join(tmp_dir, "checkpoints"))]
@@ -37,7 +37,7 @@ def server_command(asked, tmp_dir):
 
 
 async def unload(client, model_id):
-    """As older clients say it."""
+    """The format of older clients."""
     from tinker.types import UntypedAPIFuture
 
     body = {"model_id": model_id, "type": "unload_model"}
@@ -45,7 +45,7 @@ async def unload(client, model_id):
 
 
 def pytest_runtest_logreport(report):
-    """One JSON object a line: the table is made of them."""
+    """One JSON object per line, from which the table is generated."""
     if report.when != "call" and report.passed:
         return
     reason = "" if report.passed else str(report.longrepr).strip().splitlines()[-1]

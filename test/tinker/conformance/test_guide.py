@@ -1,4 +1,4 @@
-"""The program of docs/guides/tinker.md, as it stands there, against a server of its own."""
+"""The program of docs/guides/tinker.md, verbatim, with its own server."""
 
 import ast
 import os

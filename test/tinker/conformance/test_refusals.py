@@ -1,4 +1,4 @@
-"""What SkyRL's tests do not ask: whether a client goes on after a request that was refused."""
+"""Not covered by SkyRL's tests: whether a client continues after a rejected request."""
 
 import pytest
 import tinker
@@ -13,7 +13,7 @@ def test_client_goes_on_after_a_refusal(service_client):  # noqa: F811
     training_client = service_client.create_lora_training_client(base_model=BASE_MODEL)
     data = [make_datum(training_client.get_tokenizer(), "Hello", " world")]
     path = training_client.save_state(name="first").result().path
-    # The client counts these, too, and sends what follows under the next number.
+    # The client counts these, too, and uses the next number for later requests.
     with pytest.raises(tinker.BadRequestError, match="LoadWeights is not permitted"):
         training_client.load_state(path).result(timeout=60)
     with pytest.raises(tinker.BadRequestError, match="loss_fn"):
@@ -22,7 +22,7 @@ def test_client_goes_on_after_a_refusal(service_client):  # noqa: F811
     training_client.optim_step(types.AdamParams(learning_rate=1e-4)).result(timeout=60)
 
 
-# Newer clients know options that are texts, which they send in a map of their own.
+# Newer clients have string options, which they send in a separate map.
 if "loss_fn_config_v2" in ForwardBackwardRequest.DESCRIPTOR.fields_by_name:
 
     def test_options_that_are_texts(service_client):  # noqa: F811
