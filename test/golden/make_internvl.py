@@ -81,7 +81,7 @@ class InternVl(Reference):
     def write_processor(self, folder: Path) -> None:
         mean, std = IMAGENET
         config = {
-            # As in the published folders; their processor crops nevertheless.
+            # As in the published folders; their processor tiles images nevertheless.
             "crop_to_patches": False,
             "do_convert_rgb": True,
             "do_normalize": True,
