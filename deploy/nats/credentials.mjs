@@ -77,10 +77,7 @@ function accountOf({ name }) {
   return `UIRL_${name.replaceAll('-', '_').toUpperCase()}`;
 }
 
-/**
- * The exports in accounts.conf between users that are both behind the leaf node: requests between them stay on that
- * node.
- */
+/** Exports and imports of accounts.conf between users behind the leaf node: their requests stay on that node. */
 function sharedBy(account, others) {
   const [, block] = new RegExp(`^  ${account} \\{$([^]*?)^  \\}$`, 'm').exec(accounts);
   const among = (names) => names.split(', ').filter((name) => others.includes(name));

@@ -7,7 +7,7 @@ import { IllHost } from './ill-host';
 /** A fault during a run. */
 export interface Scenario {
   name: string;
-  /** What the run must survive, in one line. */
+  /** The fault that the run must survive, in one line. */
   shows: string;
   fleet?: Omit<FleetOptions, 'database' | 'env'>;
   play(lab: FaultLab): Promise<void>;
