@@ -73,7 +73,7 @@ class Parser {
   object(): ObjectNode | ParseFailure {
     const start = this.text.indexOf('{', this.from);
     if (start < 0) {
-      const message = 'There is not JSON object in the answer.';
+      const message = 'There is no JSON object in the answer.';
       const why = this.from > 0 ? `${message} ${ONLY_THOUGHTS}` : message;
       return this.failure('no_action', this.from, this.text.length, why, 'click');
     }

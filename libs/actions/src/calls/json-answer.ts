@@ -33,11 +33,7 @@ export function jsonObjects(text: string): ObjectNode[] {
 }
 
 function nothing(text: string): Rejection {
-  return new Rejection(
-    'no_action',
-    { start: 0, end: text.length },
-    'There is not JSON object in the answer.',
-  );
+  return new Rejection('no_action', { start: 0, end: text.length }, 'There is no JSON object in the answer.');
 }
 
 /** The first object, or the start of a list that begins with it. */
