@@ -109,6 +109,8 @@ describe('the package of npm pack', () => {
         'deploy/local/unzip.mjs',
         'dist/libs/api/src/index.d.ts',
         'dist/monitor-web/index.html',
+        'dist/plugin-templates/javascript/reward/src/index.js',
+        'dist/plugin-templates/typescript/reward/src/index.ts',
         'dist/services/learner/src/main.js',
         'services/cli/bin/ui-rl.mjs',
       ]),
@@ -116,7 +118,7 @@ describe('the package of npm pack', () => {
     const needless = paths.filter(
       (path) =>
         /(^|\/)(test|node_modules|testkit)\/|\.spec\.|\.map$|(^|\/)\./.test(path) ||
-        (path.endsWith('.ts') && !path.endsWith('.d.ts')),
+        (path.endsWith('.ts') && !path.endsWith('.d.ts') && !path.startsWith('dist/plugin-templates/')),
     );
     expect(needless).toEqual([]);
     expect(packed.size).toBeLessThan(20 * MEBIBYTE);
