@@ -82,7 +82,7 @@ describe('a broker that takes small messages only', () => {
       const { seq } = await bus.publishJson(subjects.task('lost'), { description }, description.slice(0, 9));
       const stored = await jsm.streams.getMessage(STREAMS.tasks, { seq });
       return [
-        `${STREAMS.tasks}.${seq}.test`,
+        `test.${STREAMS.tasks}.${seq}`,
         subjects.blob('lost', stored!.json<{ blob: string }>().blob, '*'),
       ];
     };
