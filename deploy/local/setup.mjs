@@ -1,5 +1,5 @@
-// Prepares a fresh clone: packages, nats-server, Chromium, build; with `--tests` also the programs of tests. Skips
-// what is already present. `npm run setup`.
+// Prepares a fresh clone: packages, nats-server, Chromium, build; with `--tests` also the programs that only tests use. Skips steps
+// that are done. Run by `npm run setup`.
 import { spawn } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,15 +1,14 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { DEADLINES, RETRIES, retry, type Deadline, type Screenshot } from '@ui-rl/plugin-kit';
+import { type Deadline, type Screenshot } from '@ui-rl/plugin-kit';
 import type { BrowserContext, CDPSession, Page, Request } from 'playwright';
 import { lookOf, storedOf } from './context-options';
 import type { Device } from './device';
-import { answeredValue, boundedExpression, type BoundedAnswer } from './bounded-answer';
 import { DocumentWatch } from './in-place/document-watch';
 import { WATCH_SCRIPT } from './in-place/watch-script';
 import { BrowserError } from './errors';
 import { messageOf, type BrowserPool, type Lease } from './browser-pool';
 import { MOST_REQUESTS, PageNetwork } from './network';
+import { GONE, PageAnswers } from './page-answers';
 import { refusalOf, type PageRules, type PageSpec } from './page-spec';
 import { pageText } from './page-text';
 import { RequestTally } from './request-tally';
@@ -30,17 +29,6 @@ const PROBE = `(() => {
   const has = (name) => typeof window.uirl === 'object' && window.uirl !== null && typeof window.uirl[name] === 'function';
   return { reset: has('reset'), state: has('state'), settled: has('settled'), button: has('button'), done: has('done') };
 })()`;
-
-const LOST = Symbol('the answer was lost by a navigation');
-const NAVIGATION_ERRORS =
-  /Inspected target navigated|Not attached to an active page|Unable to capture screenshot|Cannot find (default )?(execution )?context|context was destroyed/i;
-
-const GONE = /closed|crashed/i;
-
-function lostByNavigation(error: unknown): typeof LOST {
-  if (NAVIGATION_ERRORS.test(messageOf(error))) return LOST;
-  throw error;
-}
 
 export type TabLog = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
 
@@ -63,13 +51,11 @@ export class BrowserTab {
   contextId = '';
   private readonly pending = new Set<Request>();
   private readonly notes = new Set<string>();
-  private readonly onNavigation = new Set<() => void>();
   readonly failure = new TabFailure();
+  readonly answers: PageAnswers;
   /** For pages that are reset in place: decides whether a reset is possible. */
   private watchOfDocument: DocumentWatch | null = null;
   private destroyed = false;
-  /** Pending evaluations in the page. */
-  private asked = 0;
 
   private constructor(
     public spec: PageSpec,
@@ -78,7 +64,9 @@ export class BrowserTab {
     private readonly lease: Lease,
     private readonly network: PageNetwork,
     private readonly log: TabLog,
-  ) {}
+  ) {
+    this.answers = new PageAnswers(page, cdp);
+  }
 
   static async create(pool: BrowserPool, spec: PageSpec, rules: PageRules, log: TabLog): Promise<BrowserTab> {
     const stored = storedOf(spec, rules);
@@ -137,11 +125,6 @@ export class BrowserTab {
     this.network.mostRequests = isPlayed ? MOST_REQUESTS : CALM_REQUESTS;
   }
 
-  /** Whether an evaluation in the page is pending. */
-  get isAsked(): boolean {
-    return this.asked > 0;
-  }
-
   /** Whether a request of the page is pending. */
   get isAnswering(): boolean {
     return this.network.answering > 0;
@@ -174,7 +157,7 @@ export class BrowserTab {
       const reason = this.network.refusal ?? messageOf(cause);
       throw new BrowserError('page_error', `${this.spec.url} cannot be loaded: ${reason}`, { cause });
     }
-    this.contract = await this.evaluate<PageContract>(PROBE);
+    this.contract = await this.answers.evaluate<PageContract>(PROBE);
     this.watchOfDocument?.renew();
   }
 
@@ -184,7 +167,7 @@ export class BrowserTab {
     await this.watchOfDocument?.begin();
     if (this.contract.reset) {
       const argument = JSON.stringify({ ...this.spec.reset, seed });
-      await this.evaluate(`(async () => {
+      await this.answers.evaluate(`(async () => {
         if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
         scrollTo(0, 0);
         await window.uirl.reset(${argument});
@@ -203,115 +186,8 @@ export class BrowserTab {
     await this.cdp.send('Page.resetNavigationHistory');
   }
 
-  /** Evaluates an expression in the page and awaits its promise. Throws `BrowserError` with the page's error. */
-  async evaluate<T = void>(expression: string): Promise<T> {
-    this.asked++;
-    try {
-      const answer = await this.evaluateIn<BoundedAnswer>(
-        async () => undefined,
-        boundedExpression(expression),
-      );
-      return answeredValue(answer) as T;
-    } finally {
-      this.asked--;
-    }
-  }
-
-  /** Evaluates in an isolated world: it shares the document, but page scripts cannot replace its functions. */
-  async apart<T>(expression: string): Promise<T> {
-    return this.evaluateIn<T>(async () => {
-      const { frameTree } = await this.cdp.send('Page.getFrameTree');
-      const { executionContextId } = await this.cdp.send('Page.createIsolatedWorld', {
-        frameId: frameTree.frame.id,
-      });
-      return executionContextId;
-    }, expression);
-  }
-
-  private async evaluateIn<T>(world: () => Promise<number | undefined>, expression: string): Promise<T> {
-    const reply = await this.retryAfterNavigation(async () => {
-      const contextId = await world();
-      return this.cdp.send('Runtime.evaluate', {
-        expression,
-        awaitPromise: true,
-        returnByValue: true,
-        ...(contextId === undefined ? {} : { contextId }),
-      });
-    }).catch((cause: unknown) => {
-      // A value that is too large or cannot be serialized is the page's fault; a closed page is explained elsewhere.
-      if (GONE.test(messageOf(cause))) throw cause;
-      throw new BrowserError('page_error', messageOf(cause), { cause });
-    });
-    if (reply.exceptionDetails !== undefined) {
-      const { exception, text } = reply.exceptionDetails;
-      throw new BrowserError('page_error', `the page failed: ${exception?.description ?? text}`);
-    }
-    return reply.result.value as T;
-  }
-
-  /** Evaluates until there is a value: a page that navigates has none for a moment. Null if none appears. */
-  async evaluateWhenReady(expression: string): Promise<unknown> {
-    const value = await retry(RETRIES.browserState, () => this.evaluate<unknown>(expression), {
-      isTransient: () => false,
-      isTransientResult: (found) => found === undefined,
-      onFailure: () => this.reloaded(),
-    });
-    return value ?? null;
-  }
-
-  async capture(): Promise<Screenshot> {
-    const { data } = await this.retryAfterNavigation(() => this.unlessNavigated(this.requestScreenshot()));
-    const png = Buffer.from(data, 'base64');
-    const sha256 = createHash('sha256').update(png).digest('hex');
-    return { png, sha256, width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
-  }
-
-  private async requestScreenshot(): Promise<{ data: string }> {
-    const options = { format: 'png', optimizeForSpeed: true } as const;
-    const { viewport, scale, device } = this.spec;
-    const own = device?.deviceScaleFactor ?? 1;
-    if (scale === own) return this.cdp.send('Page.captureScreenshot', options);
-    // A clip is relative to the document, which may be scrolled.
-    const { cssVisualViewport: shown } = await this.cdp.send('Page.getLayoutMetrics');
-    const clip = { ...viewport, x: shown.pageX, y: shown.pageY, scale: scale / own };
-    return this.cdp.send('Page.captureScreenshot', { ...options, clip });
-  }
-
-  /** Calls the page, and repeats the call if a navigation lost the answer. */
-  afterNavigation<T>(call: () => Promise<T>): Promise<T> {
-    return this.retryAfterNavigation(call);
-  }
-
-  /** Repeats the call where a navigation lost its answer. */
-  private async retryAfterNavigation<T>(call: () => Promise<T | typeof LOST>): Promise<T> {
-    const answer = await retry(RETRIES.browserAnswer, () => call().catch(lostByNavigation), {
-      isTransient: () => false,
-      isTransientResult: (found) => found === LOST,
-      onFailure: () => this.reloaded(),
-    });
-    // The loop ends only with an answer; at the deadline of the step the tab is closed, which rejects the call.
-    return answer as T;
-  }
-
-  private async reloaded(): Promise<void> {
-    const { ms: timeout } = DEADLINES.browserReload;
-    await this.page.waitForLoadState('load', { timeout }).catch(() => undefined);
-  }
-
-  /** Chromium never answers a screenshot request that is followed by a navigation. */
-  private async unlessNavigated<T>(request: Promise<T>): Promise<T | typeof LOST> {
-    let resolveLost = () => {};
-    const navigated = new Promise<typeof LOST>((resolve) => {
-      resolveLost = () => resolve(LOST);
-    });
-    this.onNavigation.add(resolveLost);
-    const timer = setTimeout(resolveLost, DEADLINES.browserScreenshot.ms);
-    try {
-      return await Promise.race([request, navigated]);
-    } finally {
-      clearTimeout(timer);
-      this.onNavigation.delete(resolveLost);
-    }
+  capture(): Promise<Screenshot> {
+    return this.answers.screenshot(this.spec);
   }
 
   /** Records an outcome for the episode; duplicates are ignored. */
@@ -437,7 +313,7 @@ export class BrowserTab {
     page.on('framenavigated', (frame) => {
       if (frame !== page.mainFrame()) return;
       this.navigations++;
-      this.onNavigation.forEach((listener) => listener());
+      this.answers.navigated();
     });
   }
 

@@ -91,7 +91,7 @@ async function expressionResult(
   { deadlineAt }: Deadline,
 ): Promise<CheckResult> {
   const late = new AbortController();
-  const asked = tab.evaluate<unknown>(`(async () => (${expression}\n))()`);
+  const asked = tab.answers.evaluate<unknown>(`(async () => (${expression}\n))()`);
   asked.catch(() => undefined);
   try {
     // Leave time for the other checks.
@@ -131,7 +131,7 @@ async function stored(
     const cookies = await tab.page.context().cookies(url);
     return cookies.find(({ name }) => name === key)?.value;
   }
-  const [item] = await tab.apart<[string | null] | []>(
+  const [item] = await tab.answers.apart<[string | null] | []>(
     `(() => { try { return [${storage}Storage.getItem(${JSON.stringify(key)})]; } catch { return []; } })()`,
   );
   return item === undefined ? UNREADABLE : (item ?? undefined);

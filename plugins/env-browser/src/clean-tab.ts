@@ -31,7 +31,7 @@ async function forget(tab: BrowserTab): Promise<boolean> {
   const { cdp, page } = tab;
   const { origin } = new URL(tab.spec.url);
   await page.goto(`${origin}${EMPTY_DOCUMENT}`, { waitUntil: 'commit', timeout: 0 });
-  await tab.evaluate(FORGET);
+  await tab.answers.evaluate(FORGET);
   await Promise.all([
     cdp.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' }),
     cdp.send('Network.clearBrowserCookies'),

@@ -143,7 +143,7 @@ function orUndefined<T>(reading: Promise<T>): Promise<T | undefined> {
  */
 export async function countOf({ selector }: ElementCheck, place: number, tab: BrowserTab): Promise<number> {
   try {
-    return await tab.afterNavigation(() => tab.page.locator(selector).count());
+    return await tab.answers.afterNavigation(() => tab.page.locator(selector).count());
   } catch (cause) {
     const message = messageOf(cause).split('\n')[0];
     if (!/while parsing|not a valid|unknown engine|malformed|unexpected/i.test(message)) throw cause;

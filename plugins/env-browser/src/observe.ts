@@ -13,7 +13,8 @@ export type Observing = Pick<BrowserOptions, 'observation' | 'text_length'>;
  */
 export async function observe(tab: BrowserTab, popups: Popups, options: Observing): Promise<Screenshot> {
   if (options.observation === 'screenshot') return popups.capture();
-  const textOfScreen = () => tab.afterNavigation(() => screenText(tab, options.text_length, popups.over()));
+  const textOfScreen = () =>
+    tab.answers.afterNavigation(() => screenText(tab, options.text_length, popups.over()));
   const wasOpen = popups.over() !== null;
   const [screenshot, textBefore] = await Promise.all([popups.capture(), textOfScreen()]);
   // Whether a popup is open is known only after the screenshot.

@@ -13,17 +13,20 @@ const ANSWER_MS = 1_700;
  * has ended its episode itself; anything else is an infrastructure failure.
  */
 export async function whyLate(tab: BrowserTab, late: BrowserError): Promise<BrowserError> {
+  // Asked for before and after: while the browser is busy with a flood, it reports less of it.
+  const wasCalm = tab.isCalm;
   const [browser, page] = await Promise.all([
     answers(tab.cdp.send('Target.getTargetInfo')),
     answers(tab.cdp.send('Runtime.evaluate', { expression: '0' })),
   ]);
-  const why = !tab.isCalm
+  const isCalm = wasCalm && tab.isCalm;
+  const why = !isCalm
     ? 'it keeps the browser busy with messages or requests'
     : !page
       ? 'it never ends what it does'
       : 'it never keeps a promise that it was asked for';
   // A page that floods the browser may be what keeps it from answering.
-  if (tab.isCalm && (!browser || (page && !tab.isAsked))) return late;
+  if (isCalm && (!browser || (page && !tab.answers.isAsked))) return late;
   return new BrowserError('deadline', `the page did not answer in time: ${why}`, {
     cause: late,
     end: 'page_hangs',

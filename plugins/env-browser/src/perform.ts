@@ -187,7 +187,7 @@ function endsOf(swipe: SwipeAction, tab: BrowserTab): [Point, Point] {
  */
 async function deviceButton(tab: BrowserTab, button: Button): Promise<void> {
   if (tab.contract.button) {
-    const known = await tab.evaluate<unknown>(`window.uirl?.button?.(${JSON.stringify(button)})`);
+    const known = await tab.answers.evaluate<unknown>(`window.uirl?.button?.(${JSON.stringify(button)})`);
     if (known === false) tab.note('unsupported_action');
   } else if (button === 'back') {
     await goBack(tab);
@@ -200,5 +200,5 @@ async function goBack(tab: BrowserTab): Promise<void> {
   const { currentIndex } = await tab.cdp.send('Page.getNavigationHistory');
   // The history starts at the first frame.
   if (currentIndex === 0) tab.note('nothing_to_go_back_to');
-  else await tab.evaluate('history.back()');
+  else await tab.answers.evaluate('history.back()');
 }

@@ -131,7 +131,8 @@ export class BrowserSession implements EnvironmentSession {
     await settle(tab, isContinuous(action));
     const screenshot = await observe(tab, popups, this.observing);
     this.shown = screenshot;
-    const ended = tab.contract.done && (await tab.evaluate<unknown>('window.uirl?.done?.()')) === true;
+    const ended =
+      tab.contract.done && (await tab.answers.evaluate<unknown>('window.uirl?.done?.()')) === true;
     const outcome = tab.takeOutcome();
     recording?.shown(screenshot, outcome);
     return { screenshot, outcome, done: ended || action.action === 'finish' };

@@ -15,9 +15,9 @@ const A_TURN = '0';
  * reach the handlers with the next frame. Any other page gets two frames, and the time to load if it navigates.
  */
 export async function settle(tab: BrowserTab, isContinuous: boolean): Promise<void> {
-  if (tab.contract.settled) await tab.evaluate('window.uirl?.settled?.()');
+  if (tab.contract.settled) await tab.answers.evaluate('window.uirl?.settled?.()');
   else if (tab.spec.page === null || !tab.contract.state) await settlePage(tab);
-  else await tab.evaluate(isContinuous ? ONE_FRAME : A_TURN);
+  else await tab.answers.evaluate(isContinuous ? ONE_FRAME : A_TURN);
 }
 
 async function settlePage(tab: BrowserTab): Promise<void> {
@@ -25,7 +25,7 @@ async function settlePage(tab: BrowserTab): Promise<void> {
   do {
     await loaded(tab, until);
     try {
-      await tab.evaluate(TWO_FRAMES);
+      await tab.answers.evaluate(TWO_FRAMES);
     } catch (error) {
       // A navigation during the call rejects the page's promise.
       if (performance.now() >= until) throw error;

@@ -19,7 +19,7 @@ export interface ShownText {
  * passwords, and the selected option of a list. Page scripts cannot falsify it.
  */
 export async function shownText(tab: BrowserTab): Promise<ShownText> {
-  return tab.afterNavigation(async () => {
+  return tab.answers.afterNavigation(async () => {
     const walk = new FrameWalk(tab.page, tab.cdp);
     try {
       const reader = new TextReader(walk);

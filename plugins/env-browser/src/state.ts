@@ -23,18 +23,18 @@ const HAS_STATE = "typeof window.uirl?.state === 'function'";
  */
 export async function readState(tab: BrowserTab): Promise<State> {
   if (!tab.contract.state) return shownState(tab);
-  const state = await tab.evaluateWhenReady('window.uirl?.state?.()');
+  const state = await tab.answers.evaluateWhenReady('window.uirl?.state?.()');
   if (typeof state === 'object' && state !== null && !Array.isArray(state)) {
     return pageState(state as Record<string, unknown>);
   }
-  const problem = (await tab.evaluate<boolean>(HAS_STATE))
+  const problem = (await tab.answers.evaluate<boolean>(HAS_STATE))
     ? `uirl.state() of ${tab.spec.url} must return an object`
     : `${tab.page.url()} is shown, which has no uirl.state, as ${tab.spec.url} has`;
   throw new BrowserError('page_error', problem);
 }
 
 async function shownState(tab: BrowserTab): Promise<State> {
-  const shown = await tab.evaluate<Shown>(
+  const shown = await tab.answers.evaluate<Shown>(
     '({ url: location.href.slice(0, 2001), title: document.title.slice(0, 2001) })',
   );
   return { url: pageText(String(shown.url), MAX_URL), title: plainText(pageText(String(shown.title))) };

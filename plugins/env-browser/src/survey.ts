@@ -25,14 +25,14 @@ export class Surveyor {
     this.listen();
     const { scale } = tab.spec;
     const point = at === null ? null : [at[0] / scale, at[1] / scale];
-    const report = await tab.apart<PageReport>(`(${PAGE_REPORT})(${JSON.stringify(point)})`);
+    const report = await tab.answers.apart<PageReport>(`(${PAGE_REPORT})(${JSON.stringify(point)})`);
     return {
       ...report,
       focus: await focusWithin(tab, report.focus),
       url: tab.page.url(),
       isSeeded: tab.contract.reset,
       state: await this.state(),
-      globals: await tab.evaluate<Record<string, unknown>>(GLOBALS),
+      globals: await tab.answers.evaluate<Record<string, unknown>>(GLOBALS),
       requests: [...this.requests!],
     };
   }
@@ -57,7 +57,7 @@ export class Surveyor {
 
   private async state(): Promise<Record<string, unknown> | null> {
     if (!this.tab.contract.state) return null;
-    const state = await this.tab.evaluate<unknown>('window.uirl?.state?.()');
+    const state = await this.tab.answers.evaluate<unknown>('window.uirl?.state?.()');
     return typeof state === 'object' && state !== null && !Array.isArray(state)
       ? pageState(state as Record<string, unknown>)
       : null;

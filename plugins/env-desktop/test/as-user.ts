@@ -2,8 +2,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Lab, tracesOf, until, value } from './support';
 
-/** Uid of `nobody` on Linux. */
-const NOBODY = 65_534;
+/** User id without privileges; Debian assigns it to the user `nobody`. */
+const UNPRIVILEGED = 65_534;
 
 /**
  * Runs, as an unprivileged user, a program that reads a file which only this user may read, signals this process and
@@ -15,8 +15,8 @@ async function main(confinement: string): Promise<void> {
   await Promise.all([import('x11'), import('sharp')]);
   if (process.getuid?.() === 0) {
     process.setgroups!([]);
-    process.setgid!(NOBODY);
-    process.setuid!(NOBODY);
+    process.setgid!(UNPRIVILEGED);
+    process.setuid!(UNPRIVILEGED);
   }
   let signals = 0;
   process.on('SIGUSR1', () => (signals += 1));

@@ -1,12 +1,12 @@
 import type { CDPSession } from 'playwright';
 import { WATCH } from './watch-script';
+import type { PageAnswers } from '../page-answers';
 
 /** The tab whose documents are watched. */
 interface WatchedTab {
   readonly cdp: CDPSession;
   readonly isAnswering: boolean;
-  evaluate<T = void>(expression: string): Promise<T>;
-  apart<T>(expression: string): Promise<T>;
+  readonly answers: Pick<PageAnswers, 'evaluate' | 'apart'>;
 }
 
 /** Maximum episodes per document, which bounds accumulated state that cannot be observed. */
@@ -53,19 +53,19 @@ export class DocumentWatch {
   async begin(): Promise<void> {
     const { tab } = this;
     if (this.episodes++ > 0)
-      await Promise.all([tab.apart(FORGET), tab.cdp.send('Network.clearBrowserCookies')]);
-    await tab.evaluate(BEGIN);
+      await Promise.all([tab.answers.apart(FORGET), tab.cdp.send('Network.clearBrowserCookies')]);
+    await tab.answers.evaluate(BEGIN);
   }
 
   /** Called after the reset: traces of earlier episodes, as text. Restarts animations. */
   async leftovers(): Promise<string[]> {
     const { tab } = this;
     const [left, { usedSize, embedderHeapUsedSize, backingStorageSize }] = await Promise.all([
-      tab.evaluate<string[]>(LEFTOVERS),
+      tab.answers.evaluate<string[]>(LEFTOVERS),
       tab.cdp.send('Runtime.getHeapUsage'),
     ]);
     const heapBytes = usedSize + embedderHeapUsedSize + backingStorageSize;
-    await tab.apart(REWIND);
+    await tab.answers.apart(REWIND);
     if (this.episodes <= 1) {
       this.heapBytes = heapBytes;
       return [];
