@@ -165,26 +165,6 @@ export const DROP_DOWN = phrases(
   ],
   ['make <target> show what there is to choose'],
 );
-export const DISMISS = phrases(
-  [
-    'close <target>',
-    'dismiss <target>',
-    'get rid of <target>',
-    'shut <target>',
-    'make <target> (disappear|go away)',
-    'remove <target> from the screen',
-    'hide <target>',
-    'exit <target>',
-    'leave <target>',
-    'cancel <target>',
-    'click <target> away',
-    'put <target> away',
-    'take <target> off the screen',
-    'close <target>, it is in the way',
-  ],
-  ['clear <target> out of the way', 'be done with <target>'],
-);
-
 export const DOUBLE_CLICK = phrases(
   [
     'double-click <target>',

@@ -102,23 +102,3 @@ export const COUNT = phrases(
   ],
   ['total up the <nouns>', 'how large is the number of <nouns>?'],
 );
-export const WHICH_STATE = phrases(
-  [
-    'which <noun> is <state>?',
-    'read the <state> <noun>',
-    'name the <state> <noun>',
-    'what is the name of the <state> <noun>?',
-    'tell me which <noun> is <state>',
-    'read the name of the <noun> that is <state>',
-    'say which <noun> is <state>',
-    'give the <noun> that is <state>',
-    'find the <state> <noun> and read it',
-    'report the <state> <noun>',
-    'which of the <nouns> is <state>?',
-    'which one of the <nouns> is <state>?',
-    'what does the <state> <noun> say?',
-    'write the name of the <state> <noun>',
-    'identify the <state> <noun>',
-  ],
-  ['let me know the <state> <noun>', 'there is one <state> <noun>: which?'],
-);
