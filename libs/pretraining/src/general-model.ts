@@ -8,9 +8,9 @@ const LARGEST_COORDINATE = 511;
 const TEXT_WIDTH = 256;
 const TEXT_LAYERS = 6;
 const HEAD_DIM = 32;
-const VISION_WIDTH = 160;
+export const VISION_WIDTH = 160;
 const VISION_LAYERS = 5;
-const VISION_HEADS = 5;
+export const VISION_HEADS = 5;
 /** Rows and columns of the learned position table, which is interpolated to each image. */
 const POSITIONS = 24;
 

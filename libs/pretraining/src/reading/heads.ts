@@ -2,9 +2,11 @@ import { ops, type Graph, type Value } from '@ui-rl/graph';
 import { ELEMENT_KINDS } from '@ui-rl/page-generator';
 import { CHARACTER_CLASSES } from './alphabet';
 
-/** A classifier on image tokens with `count` outputs per token, each over `classes` classes. */
+/** A classifier with `count` outputs per row of its level, each over `classes` classes. */
 export interface Head {
   name: string;
+  /** Rows that the head classifies: image tokens, or the patches of which the merger makes them. */
+  level: 'token' | 'patch';
   count: number;
   classes: number;
   /** Weight in the total loss. */
@@ -21,15 +23,25 @@ export const OFFSET_STEP = 4;
 export const OFFSETS = 41;
 export const STATES = ['checked', 'selected', 'disabled', 'expanded', 'focused'] as const;
 
+/**
+ * Characters are classified twice: by patch with one set of weights, which learns in fewer steps, and by token, so that
+ * the merger keeps them for the decoder.
+ */
 export function readingHeads(): Head[] {
-  const characters = PATCHES_PER_TOKEN * CHARACTERS_PER_PATCH;
+  const characters = { classes: CHARACTER_CLASSES, weight: 1, nothing: 1 };
   return [
-    { name: 'characters', count: characters, classes: CHARACTER_CLASSES, weight: 1, nothing: 1 },
-    { name: 'kind', count: 1, classes: ELEMENT_KINDS.length + 1, weight: 0.6, nothing: 0.6 },
-    { name: 'x', count: 1, classes: OFFSETS + 1, weight: 0.4, nothing: 0.2 },
-    { name: 'y', count: 1, classes: OFFSETS + 1, weight: 0.4, nothing: 0.2 },
-    { name: 'state', count: STATES.length, classes: 3, weight: 0.3, nothing: 0.1 },
+    { name: 'local', level: 'patch', count: CHARACTERS_PER_PATCH, ...characters },
+    { name: 'characters', level: 'token', count: PATCHES_PER_TOKEN * CHARACTERS_PER_PATCH, ...characters },
+    { name: 'kind', level: 'token', count: 1, classes: ELEMENT_KINDS.length + 1, weight: 0.3, nothing: 0.6 },
+    { name: 'x', level: 'token', count: 1, classes: OFFSETS + 1, weight: 0.2, nothing: 0.2 },
+    { name: 'y', level: 'token', count: 1, classes: OFFSETS + 1, weight: 0.2, nothing: 0.2 },
+    { name: 'state', level: 'token', count: STATES.length, classes: 3, weight: 0.15, nothing: 0.1 },
   ];
+}
+
+/** Outputs of a head per image token. */
+export function outputsPerToken({ level, count }: Head): number {
+  return level === 'patch' ? count * PATCHES_PER_TOKEN : count;
 }
 
 export function headWeight({ name }: Head): string {

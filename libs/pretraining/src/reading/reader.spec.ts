@@ -4,7 +4,7 @@ import { Random } from '@ui-rl/random';
 import { slopeRatio } from '../../test/slope-ratio';
 import { tinyModel } from '../../test/tiny-model';
 import type { MatrixOptimizer, TrainedWeights } from '../trained-weights';
-import { readingHeads } from './heads';
+import { outputsPerToken, readingHeads } from './heads';
 import { Reader, type ReadScreen, readingWeights } from './reader';
 
 const heads = readingHeads();
@@ -22,10 +22,10 @@ function screens(count: number): ReadScreen[] {
     const data = Uint8Array.from({ length: 32 * 32 * 3 }, () => random.below(256));
     const image = { ...preparation.geometryOf(SIZE), patches: preparation.patchesOf({ ...SIZE, data }) };
     const targets = Object.fromEntries(
-      heads.map(({ name, count: each, classes }) => [
-        name,
-        Int32Array.from({ length: 4 * each }, () =>
-          random.chance(0.5) ? random.below(classes) : random.below(2) - 1,
+      heads.map((head) => [
+        head.name,
+        Int32Array.from({ length: 4 * outputsPerToken(head) }, () =>
+          random.chance(0.5) ? random.below(head.classes) : random.below(2) - 1,
         ),
       ]),
     );
@@ -45,7 +45,7 @@ test('the gradient of the reading loss is that of finite differences', async () 
   const sums = new Map<string, Float32Array>();
   await reader.accumulate(shown, sums);
   const lossNow = async () => total(await reader.accumulate(shown, new Map()));
-  for (const name of ['model.visual.blocks.0.attn.qkv.weight', 'heads.characters.weight', 'heads.x.bias']) {
+  for (const name of ['model.visual.blocks.0.attn.qkv.weight', 'heads.local.weight', 'heads.x.bias']) {
     const ratio = await slopeRatio(trained.weights.get(name)!.data, sums.get(name)!, lossNow);
     expect(ratio).toBeCloseTo(1, 1);
   }

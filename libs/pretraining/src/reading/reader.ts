@@ -21,6 +21,9 @@ const BALANCED_STEPS = 4000;
 /** Maximum total weight of empty targets, relative to 1 for all others: most heads have almost only empty targets. */
 const MOST_NOTHING = 4;
 
+/** Normalization of the patches' hidden states for the heads that classify them. */
+const PATCH_NORM = { weight: 'heads.norm.weight', bias: 'heads.norm.bias', epsilon: 1e-6 };
+
 /** The vision weights of a model with new heads on its features, for training. */
 export async function readingWeights(
   { family, weights: stored }: ModelFolder,
@@ -33,14 +36,26 @@ export async function readingWeights(
     if (!name.startsWith(VISION)) continue;
     weights.set(name, { shape: [...shape], data: await stored.read(name, shape) });
   }
-  const width = family.shape.hiddenSize;
   for (const head of heads) {
+    const width = widthOf(head, family);
     const outputs = head.count * head.classes;
     const data = normals(outputs * width, Math.sqrt(2 / (5 * width)), seedFor(headWeight(head), seed));
     weights.set(headWeight(head), { shape: [outputs, width], data });
     weights.set(headBias(head), { shape: [outputs], data: new Float32Array(outputs) });
   }
+  const width = patchWidth(family);
+  weights.set(PATCH_NORM.weight, { shape: [width], data: new Float32Array(width).fill(1) });
+  weights.set(PATCH_NORM.bias, { shape: [width], data: new Float32Array(width) });
   return new TrainedWeights(weights, matrices);
+}
+
+function widthOf({ level }: Head, family: ModelFolder['family']): number {
+  return level === 'token' ? family.shape.hiddenSize : patchWidth(family);
+}
+
+/** Hidden size of the vision tower. */
+function patchWidth(family: ModelFolder['family']): number {
+  return family.parameters().find(({ name }) => name === `${VISION}patch_embed.proj.bias`)!.shape[0];
 }
 
 /**
@@ -114,10 +129,11 @@ export class Reader {
     const { family } = this.folder;
     const { graph, features, parameterInputs } = family.buildForward({ kind: 'vision', parameters });
     const inputs = new Map(parameterInputs);
+    const rows = { token: features[0], patch: normedPatches(graph, inputs) };
     const logProbs = new Map(
       this.heads.map((head) => [
         head,
-        headLogProbs(graph, head, features[0], family.shape.hiddenSize, inputs),
+        headLogProbs(graph, head, rows[head.level], widthOf(head, family), inputs),
       ]),
     );
     return { graph, logProbs, inputs };
@@ -143,6 +159,18 @@ export class Reader {
     for (const [{ name }, values] of logProbs) graph.output(name, ops.argMax(values, 1));
     return Session.create(graph, { spinning: false });
   }
+}
+
+/** The hidden states of all patches [N·P, width] before the merger, normalized. */
+function normedPatches(graph: Graph, inputs: Map<string, Value>): Value {
+  // The tower cuts its graph behind the last block and behind the merger.
+  const hidden = graph.cuts.at(-2)!;
+  const [weight, bias] = [PATCH_NORM.weight, PATCH_NORM.bias].map((name) => {
+    const value = graph.input(name, 'float32', [hidden.shape[1]]);
+    inputs.set(name, value);
+    return value;
+  });
+  return ops.layerNorm(hidden, weight, bias, PATCH_NORM.epsilon);
 }
 
 interface LossScale {

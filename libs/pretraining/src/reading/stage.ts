@@ -13,7 +13,8 @@ import {
 import type { Screen } from '@ui-rl/page-generator';
 import { Random } from '@ui-rl/random';
 import { FIRST_HELD_OUT_SEED } from '../curriculum';
-import { generalModelConfig, generalTokenizer } from '../general-model';
+import { generalModelConfig, generalTokenizer, VISION_HEADS, VISION_WIDTH } from '../general-model';
+import { setLocalAttention } from '../local-attention';
 import { type OnProgress, type StageOptions, trainStage } from '../stages/stage';
 import { drawScreens } from '../supply/draw';
 import { setPatchEmbedding, whitenedEmbedding } from '../whiten';
@@ -77,6 +78,7 @@ async function writeFreshModel(dir: string, seed: number, chromium: string | und
   await writeFile(join(dir, 'config.json'), JSON.stringify(config, null, 2));
   const tensors = initializeWeights(await loadFamily(dir), seed);
   setPatchEmbedding(tensors, await whitened(dir, seed, chromium));
+  setLocalAttention(tensors, { width: VISION_WIDTH, heads: VISION_HEADS });
   await saveModelFolder(dir, { config, tensors, filesFrom: dir });
 }
 

@@ -1,6 +1,14 @@
 import { type Box, ELEMENT_KINDS, type ScreenTruth, type TruthElement } from '@ui-rl/page-generator';
 import { classOf, NOTHING } from './alphabet';
-import { CHARACTERS_PER_PATCH, type Head, OFFSET_STEP, OFFSETS, PATCHES_PER_TOKEN, STATES } from './heads';
+import {
+  CHARACTERS_PER_PATCH,
+  type Head,
+  OFFSET_STEP,
+  OFFSETS,
+  outputsPerToken,
+  PATCHES_PER_TOKEN,
+  STATES,
+} from './heads';
 
 /** Pixels of a patch and of an image token, per axis. */
 export const PATCH = 8;
@@ -19,9 +27,11 @@ export function targetsOf(truth: ScreenTruth, heads: readonly Head[]): Targets {
   const columns = Math.floor(truth.width / TOKEN);
   const rows = Math.floor(truth.height / TOKEN);
   const targets = Object.fromEntries(
-    heads.map(({ name, count }) => [name, new Int32Array(rows * columns * count)]),
+    heads.map((head) => [head.name, new Int32Array(rows * columns * outputsPerToken(head))]),
   );
   writeCharacters(truth, rows, columns, targets.characters);
+  // The patches of a token follow one another, so both heads have the same targets in the same order.
+  targets.local.set(targets.characters);
   const elementAt = topmost(truth.elements);
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
