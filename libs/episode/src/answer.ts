@@ -54,7 +54,7 @@ export async function readAnswer(
   const actions = parsed.actions.map((action) => {
     const read = readAction(action);
     if (read.ok) return read.action;
-    throw dialectFailure(dialect, `gave what is not an action: ${read.correction}`);
+    throw dialectFailure(dialect, `returned an invalid action: ${read.correction}`);
   });
   return { ok: true, actions };
 }

@@ -42,6 +42,8 @@ export interface Lease {
   isAlive(): boolean;
   /** Whether the pages of the context send no more messages than is normal between two steps. */
   isCalm(): boolean;
+  /** Number of events that the pages of the context have sent so far. */
+  events(): number;
   /** Closes the context and frees its slot. Never throws. */
   release(): Promise<void>;
 }
@@ -80,6 +82,7 @@ export class BrowserPool {
         },
         isAlive: () => !pooled.isEnding && !pooled.process.pipe.isClosed,
         isCalm: () => watch?.isCalm() ?? true,
+        events: () => watch?.events() ?? 0,
         release: async () => {
           await this.release(pooled, context);
           watch?.end();

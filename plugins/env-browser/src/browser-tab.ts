@@ -120,6 +120,11 @@ export class BrowserTab {
     return this.lease.isCalm() && this.network.answering <= CALM_REQUESTS;
   }
 
+  /** Number of events that the page has sent so far. */
+  get events(): number {
+    return this.lease.events();
+  }
+
   /** Whether an episode uses the tab; an idle page needs hardly any requests. */
   set isPlayed(isPlayed: boolean) {
     this.network.mostRequests = isPlayed ? MOST_REQUESTS : CALM_REQUESTS;

@@ -10,6 +10,8 @@ const UNHEARD_COST = 0.5;
 export interface TrafficWatch {
   /** Whether its pages send no more than is normal between two steps. */
   isCalm(): boolean;
+  /** Number of events that its pages have sent so far. */
+  events(): number;
   end(): void;
 }
 
@@ -26,7 +28,11 @@ export class Traffic {
   watch(contextId: string, onFlood: () => void): TrafficWatch {
     const meter = new Meter(onFlood);
     this.meters.set(contextId, meter);
-    return { isCalm: () => meter.isCalm(), end: () => void this.meters.delete(contextId) };
+    return {
+      isCalm: () => meter.isCalm(),
+      events: () => meter.events,
+      end: () => void this.meters.delete(contextId),
+    };
   }
 
   attached(sessionId: string, contextId: string): void {
@@ -55,6 +61,7 @@ export class Traffic {
 
 /** A leaky bucket: filled by events, drained over time. */
 class Meter {
+  events = 0;
   private cost = 0;
   private bytes = 0;
   private at = performance.now();
@@ -64,6 +71,7 @@ class Meter {
 
   admits(bytes: number, cost: number): boolean {
     this.drain();
+    this.events++;
     this.cost += cost;
     this.bytes += bytes;
     if (this.cost > BURST.cost || this.bytes > BURST.bytes) this.flood();
