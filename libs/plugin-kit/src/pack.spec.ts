@@ -96,7 +96,7 @@ describe('the packed plugin-kit', () => {
 
   beforeAll(async () => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), 'outside-')));
-    const packed = run(join(ROOT, 'deploy/local/pack-plugin-kit.mjs'), '--out', folder);
+    const packed = run(join(ROOT, 'deploy/local/pack-lib.mjs'), 'plugin-kit', '--out', folder);
     expect(packed.stderr).toBe('');
     mkdirSync(join(folder, 'reward'));
     write('reward/package.json', JSON.stringify(REWARD_PACKAGE));

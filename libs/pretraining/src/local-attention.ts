@@ -29,7 +29,7 @@ const SCORES = [3, 3, 6, 6];
 const ROPE_THETA = 10_000;
 
 /**
- * Makes heads of the first layers of a new vision tower attend to a neighboring patch, whatever the content: the
+ * Makes heads of the first layers of a new vision tower attend to a neighboring patch, independent of the content: the
  * biases of queries and keys are unit vectors per rotary frequency, turned by the offset. The tower then starts like a
  * convolution, and training adds attention by content. Compare d'Ascoli et al. 2021 (arXiv:2103.10697, section 3),
  * which uses relative positions.

@@ -1,7 +1,8 @@
-// Packs plugin-kit and the libs it needs into a package that installs outside of the repository: node
-// deploy/local/pack-plugin-kit.mjs [--out <folder>] [--name @ui-rl/plugin-kit]. Prints the path of the tarball.
+// Packs a lib and the libs it needs into a package that installs outside of the repository: node
+// deploy/local/pack-lib.mjs plugin-kit|engine [--out <folder>] [--name <package>]. Prints the path of the tarball.
 import { spawnSync } from 'node:child_process';
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -17,8 +18,20 @@ import { parseArgs } from 'node:util';
 import { relink, SPECIFIER } from './relink.mjs';
 import { root } from './tools.mjs';
 
-/** The exports of graph that losses and optimizers use; only their types, since they run inside the engine. */
-const GRAPH_NAMES = ['ops', 'Value'];
+/** Entry modules, the first of which is the package's, and what the package says of itself. */
+const LIBS = {
+  'plugin-kit': {
+    entries: ['plugin-kit/src/index.ts'],
+    description: 'Components for ui-rl: task sources, rewards, environments, losses, …',
+    /** The exports of graph that losses and optimizers use; only their types, since they run inside the engine. */
+    graphNames: ['ops', 'Value'],
+  },
+  engine: {
+    entries: ['engine/src/package.ts', 'engine/src/worker.ts'],
+    description: 'Train and sample vision-language models in Node.js',
+    readme: 'engine/package/README.md',
+  },
+};
 
 function run(command, args, cwd) {
   const result = spawnSync(command, args, { cwd, encoding: 'utf8' });
@@ -27,10 +40,10 @@ function run(command, args, cwd) {
   return result.stdout;
 }
 
-function compile(folder) {
+function compile(folder, entries) {
   const config = join(folder, 'tsconfig.json');
   const compilerOptions = {
-    rootDir: join(root, 'libs'),
+    rootDir: root,
     outDir: folder,
     declaration: true,
     sourceMap: false,
@@ -38,7 +51,7 @@ function compile(folder) {
     typeRoots: [join(root, 'node_modules/@types')],
     noEmit: false,
   };
-  const files = [join(root, 'libs/plugin-kit/src/index.ts')];
+  const files = entries.map((entry) => join(root, 'libs', entry));
   writeFileSync(
     config,
     JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions, files, include: [] }),
@@ -59,13 +72,13 @@ function specifiersOf(text) {
   return [...text.matchAll(SPECIFIER)].map(([, , , specifier]) => specifier);
 }
 
-/** Keeps only the types of graph listed above, and those they depend on. */
-function trimGraph(folder) {
-  const graph = join(folder, 'graph');
+/** Keeps only the types of these exports of graph, and those they depend on. */
+function trimGraph(folder, names) {
+  const graph = join(folder, 'libs/graph');
   const index = join(graph, 'src/index.d.ts');
   const kept = readFileSync(index, 'utf8')
     .split(';')
-    .filter((statement) => GRAPH_NAMES.some((name) => new RegExp(`\\b${name}\\b`).test(statement)));
+    .filter((statement) => names.some((name) => new RegExp(`\\b${name}\\b`).test(statement)));
   writeFileSync(index, `${kept.join(';').trim()};\n`);
   const needed = new Set([index]);
   for (const file of needed) {
@@ -82,7 +95,7 @@ function trimGraph(folder) {
 function relinkAll(folder) {
   const packages = new Set();
   for (const file of filesOf(folder)) {
-    const text = relink(readFileSync(file, 'utf8'), file, (lib) => join(folder, lib, 'src/index'));
+    const text = relink(readFileSync(file, 'utf8'), file, (lib) => join(folder, 'libs', lib, 'src/index'));
     writeFileSync(file, text);
     for (const specifier of specifiersOf(text)) {
       if (/^(\.|node:)/.test(specifier) || builtinModules.includes(specifier)) continue;
@@ -93,43 +106,45 @@ function relinkAll(folder) {
   return [...packages].toSorted((a, b) => a.localeCompare(b));
 }
 
-function manifest(name, packages) {
+function manifest(name, { entries: [entry], description }, packages) {
   const { version, license, engines, dependencies } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
   );
   const missing = packages.filter((each) => dependencies[each] === undefined);
   if (missing.length > 0)
-    throw new Error(`plugin-kit imports ${missing.join(', ')}, which package.json does not name`);
+    throw new Error(`${entry} imports ${missing.join(', ')}, which package.json does not name`);
+  const main = `libs/${entry.replace(/\.ts$/, '')}`;
   return {
     name,
     version,
     license,
     engines,
-    description: 'Components for ui-rl: task sources, rewards, environments, losses, …',
-    main: 'plugin-kit/src/index.js',
-    types: 'plugin-kit/src/index.d.ts',
+    description,
+    main: `${main}.js`,
+    types: `${main}.d.ts`,
     dependencies: Object.fromEntries(packages.map((each) => [each, dependencies[each]])),
   };
 }
 
 function main() {
-  const { values } = parseArgs({
-    options: {
-      out: { type: 'string', default: 'dist' },
-      name: { type: 'string', default: '@ui-rl/plugin-kit' },
-    },
+  const { values, positionals } = parseArgs({
+    options: { out: { type: 'string', default: 'dist' }, name: { type: 'string' } },
+    allowPositionals: true,
   });
+  const [lib] = positionals;
+  if (positionals.length !== 1 || !Object.hasOwn(LIBS, lib))
+    throw new Error(`found "${positionals.join(' ')}", expected one of ${Object.keys(LIBS).join(', ')}`);
+  const { entries, graphNames, readme } = LIBS[lib];
   const out = resolve(values.out);
   mkdirSync(out, { recursive: true });
-  const folder = mkdtempSync(join(tmpdir(), 'plugin-kit-'));
+  const folder = mkdtempSync(join(tmpdir(), `${lib}-`));
   try {
-    compile(folder);
-    trimGraph(folder);
+    compile(folder, entries);
+    if (graphNames !== undefined) trimGraph(folder, graphNames);
     const packages = relinkAll(folder);
-    writeFileSync(
-      join(folder, 'package.json'),
-      `${JSON.stringify(manifest(values.name, packages), null, 2)}\n`,
-    );
+    const text = JSON.stringify(manifest(values.name ?? `@ui-rl/${lib}`, LIBS[lib], packages), null, 2);
+    writeFileSync(join(folder, 'package.json'), `${text}\n`);
+    if (readme !== undefined) copyFileSync(join(root, 'libs', readme), join(folder, 'README.md'));
     const [{ filename }] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', out], folder));
     console.log(join(out, filename));
   } finally {
