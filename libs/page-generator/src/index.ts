@@ -1,4 +1,6 @@
 export { LivePage, type PageAction, type PageEvent } from './live/live-page';
+export { COLOR_NAMES } from './look/colors';
+export { ICON_NAMES } from './look/icons';
 export { FIRST_HELD_OUT_SEED } from './look/kits';
 export { generatePage, type GenerateOptions } from './generate';
 export {
@@ -25,3 +27,4 @@ export {
   type TruthCharacter,
   type TruthElement,
 } from './truth';
+export { SHAPE_NAMES } from './widgets/shapes';

@@ -18,6 +18,8 @@ export const NAMED_COLORS: Readonly<Record<string, Rgb>> = {
   magenta: [225, 40, 200],
 };
 
+export const COLOR_NAMES: readonly string[] = Object.keys(NAMED_COLORS);
+
 export function css([red, green, blue]: Rgb): string {
   return `#${[red, green, blue].map((part) => Math.round(part).toString(16).padStart(2, '0')).join('')}`;
 }

@@ -65,6 +65,9 @@ const SET_NAMES: Readonly<Record<string, readonly string[]>> = {
   'arrow down': ['arrow-down'],
 };
 
+/** Names of all icons, whether or not a set has them. */
+export const ICON_NAMES: readonly string[] = Object.keys(SET_NAMES);
+
 const stroke = (path: string): Icon => ({
   body: `<path fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round" d="${path}"/>`,
   width: 24,

@@ -14,6 +14,8 @@ const SHAPES: Readonly<Record<string, string>> = {
   cross: '<path d="M7 1h6v6h6v6h-6v6H7v-6H1V7h6z"/>',
 };
 
+export const SHAPE_NAMES: readonly string[] = Object.keys(SHAPES);
+
 const SIZES: Readonly<Record<string, number>> = { small: 12, medium: 22, large: 36 };
 
 /** One shape, some with a character inside; `at` is its position in an area. */

@@ -9,10 +9,11 @@ import { targetsOf } from './targets';
 
 /** A kind of batch: a number of screen crops of the same size. */
 interface BatchKind {
-  /** undefined: whole screens of the smallest viewport */
-  size: Size | undefined;
+  /** of the crops, or of whole screens */
+  size: Size;
   screens: number;
-  crops: number;
+  /** crops per screen; undefined: whole screens */
+  crops?: number;
   share: number;
 }
 
@@ -22,9 +23,11 @@ interface BatchKind {
 const KINDS: readonly BatchKind[] = [
   { size: { width: 128, height: 64 }, screens: 8, crops: 3, share: 0.4 },
   { size: { width: 160, height: 96 }, screens: 7, crops: 2, share: 0.35 },
-  { size: undefined, screens: 6, crops: 1, share: 0.25 },
+  { size: { width: 160, height: 208 }, screens: 6, share: 0.13 },
+  { size: { width: 160, height: 224 }, screens: 6, share: 0.04 },
+  { size: { width: 224, height: 160 }, screens: 6, share: 0.04 },
+  { size: { width: 320, height: 224 }, screens: 3, share: 0.04 },
 ];
-const WHOLE = { width: 160, height: 208 };
 
 /** The training batch of a step of the reading stage. */
 export async function readBatch(
@@ -45,18 +48,18 @@ export async function readBatch(
 
 async function screensOfStep(renderer: PageRenderer, seed: number, step: number): Promise<Screen[]> {
   const random = new Random(mix32(mix32(seed) + step));
-  const kind = kindFor(random.next());
-  const { width, height } = kind.size ?? WHOLE;
-  const pages = Array.from({ length: kind.screens }, () =>
-    generatePage(random.below(FIRST_HELD_OUT_SEED), kind.size === undefined ? { viewport: WHOLE } : {}),
+  const { size, crops, screens: count } = kindFor(random.next());
+  const { width, height } = size;
+  const pages = Array.from({ length: count }, () =>
+    generatePage(random.below(FIRST_HELD_OUT_SEED), crops === undefined ? { viewport: size } : {}),
   );
   const screens = await renderer.renderAll(pages);
   return screens
     .filter((screen) => screen.width >= width && screen.height >= height)
     .flatMap((screen) =>
-      kind.size === undefined
+      crops === undefined
         ? [crop(screen, [0, 0, width, height])]
-        : Array.from({ length: kind.crops }, () => denseCrop(screen, { width, height }, random)),
+        : Array.from({ length: crops }, () => denseCrop(screen, size, random)),
     );
 }
 

@@ -1,5 +1,5 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
-import { ELEMENT_KINDS } from '@ui-rl/page-generator';
+import { COLOR_NAMES, ELEMENT_KINDS, ICON_NAMES, SHAPE_NAMES } from '@ui-rl/page-generator';
 import { CHARACTER_CLASSES } from './alphabet';
 
 /** A classifier with `count` outputs per row of its level, each over `classes` classes. */
@@ -21,6 +21,10 @@ export const CHARACTERS_PER_PATCH = 3;
 export const OFFSET_STEP = 4;
 /** Offsets of a center from the token's own, in steps of 4 pixels: −80 … 80; class 0 is "no element here". */
 export const OFFSETS = 41;
+/** Maximum rows and columns of image tokens. */
+export const PLACES = 32;
+/** Attributes of elements with their values; class 0 is "none". */
+export const ATTRIBUTES = { color: COLOR_NAMES, shape: SHAPE_NAMES, icon: ICON_NAMES };
 export const STATES = ['checked', 'selected', 'disabled', 'expanded', 'focused'] as const;
 
 /**
@@ -36,6 +40,12 @@ export function readingHeads(): Head[] {
     { name: 'x', level: 'token', count: 1, classes: OFFSETS + 1, weight: 0.2, nothing: 0.2 },
     { name: 'y', level: 'token', count: 1, classes: OFFSETS + 1, weight: 0.2, nothing: 0.2 },
     { name: 'state', level: 'token', count: STATES.length, classes: 3, weight: 0.15, nothing: 0.1 },
+    ...Object.entries(ATTRIBUTES).map(([name, { length }]): Head => {
+      return { name, level: 'token', count: 1, classes: length + 1, weight: 0.1, nothing: 0.2 };
+    }),
+    // The decoder, which sees positions relative to each other only, needs them to name coordinates.
+    { name: 'row', level: 'token', count: 1, classes: PLACES + 1, weight: 0.1, nothing: 0.1 },
+    { name: 'column', level: 'token', count: 1, classes: PLACES + 1, weight: 0.1, nothing: 0.1 },
   ];
 }
 

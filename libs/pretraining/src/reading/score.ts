@@ -12,6 +12,12 @@ export interface ReadingScore {
   centers: number;
   /** Share of an element's states that are predicted. */
   states: number;
+  /** Share of image tokens on a colored element with the correct color; the same for shapes and icons. */
+  colors: number;
+  shapes: number;
+  icons: number;
+  /** Share of image tokens whose row and column are predicted. */
+  places: number;
 }
 
 export interface Reading {
@@ -36,6 +42,10 @@ export function readingScore(readings: readonly Reading[]): ReadingScore {
     kinds: agreement(readings, 'kind'),
     centers: centersInside(readings),
     states: agreement(readings, 'state'),
+    colors: agreement(readings, 'color'),
+    shapes: agreement(readings, 'shape'),
+    icons: agreement(readings, 'icon'),
+    places: (agreement(readings, 'row') + agreement(readings, 'column')) / 2,
   };
 }
 

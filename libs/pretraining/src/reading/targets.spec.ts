@@ -1,4 +1,4 @@
-import { ELEMENT_KINDS, type ScreenTruth, type TruthElement } from '@ui-rl/page-generator';
+import { COLOR_NAMES, ELEMENT_KINDS, type ScreenTruth, type TruthElement } from '@ui-rl/page-generator';
 import { classOf } from './alphabet';
 import { crop } from './crop';
 import { CHARACTERS_PER_PATCH, PATCHES_PER_TOKEN, readingHeads, STATES } from './heads';
@@ -13,6 +13,7 @@ const button: TruthElement = {
   center: [36, 24],
   interactive: true,
   state: { disabled: false },
+  attributes: { color: 'red' },
 };
 const truth: ScreenTruth = {
   width: 64,
@@ -43,7 +44,7 @@ test('each patch names the characters whose centers it holds, from left to right
   expect(said(characters, 0).flat()).toEqual(Array(12).fill(0));
 });
 
-test('image tokens name the kind, center and state of the element they show', () => {
+test('image tokens name their place, and the kind, center, state and looks of the element they show', () => {
   const targets = targetsOf(truth, heads);
   const kind = ELEMENT_KINDS.indexOf('button') + 1;
   expect(Array.from(targets.kind)).toEqual([0, 0, 0, 0, 0, kind, kind, kind, 0, 0, 0, 0]);
@@ -51,6 +52,14 @@ test('image tokens name the kind, center and state of the element they show', ()
   expect(offsetOf(targets.x[5])).toBe(12);
   expect(offsetOf(targets.y[5])).toBe(0);
   expect(targets.state[5 * STATES.length + STATES.indexOf('disabled')]).toBe(1);
+  expect(Array.from(targets.color.subarray(4, 9))).toEqual([
+    0,
+    ...Array(3).fill(COLOR_NAMES.indexOf('red') + 1),
+    0,
+  ]);
+  expect([targets.shape[5], targets.icon[5]]).toEqual([0, 0]);
+  expect(Array.from(targets.row)).toEqual([1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]);
+  expect(Array.from(targets.column.subarray(0, 4))).toEqual([1, 2, 3, 4]);
 });
 
 test('an element that a crop cuts off is not asked for', () => {
@@ -94,9 +103,16 @@ test('the score counts edits of lines, and centers inside their element', () => 
   );
   const score = () => readingScore([{ screen, targets, predicted }]);
   expect(linesOf(targets.characters, 4)[2]).toEqual(['G', 'o', '!']);
-  expect(score()).toEqual({ characterErrorRate: 0, kinds: 1, centers: 1, states: 1 });
+  expect(score()).toMatchObject({
+    characterErrorRate: 0,
+    kinds: 1,
+    centers: 1,
+    states: 1,
+    colors: 1,
+    places: 1,
+  });
   predicted.characters[5 * 12] = 0;
   predicted.x[5] = offsetClass(-40);
   predicted.kind[6] = 0;
-  expect(score()).toEqual({ characterErrorRate: 1 / 3, kinds: 2 / 3, centers: 2 / 3, states: 1 });
+  expect(score()).toMatchObject({ characterErrorRate: 1 / 3, kinds: 2 / 3, centers: 2 / 3, states: 1 });
 });

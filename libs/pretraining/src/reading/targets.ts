@@ -1,6 +1,7 @@
 import { type Box, ELEMENT_KINDS, type ScreenTruth, type TruthElement } from '@ui-rl/page-generator';
 import { classOf, NOTHING } from './alphabet';
 import {
+  ATTRIBUTES,
   CHARACTERS_PER_PATCH,
   type Head,
   OFFSET_STEP,
@@ -35,6 +36,8 @@ export function targetsOf(truth: ScreenTruth, heads: readonly Head[]): Targets {
   const elementAt = topmost(truth.elements);
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
+      targets.row[row * columns + column] = row + 1;
+      targets.column[row * columns + column] = column + 1;
       const element = elementAt(column * TOKEN, row * TOKEN);
       if (element === undefined) continue;
       const [x, y] = [column * TOKEN + TOKEN / 2, row * TOKEN + TOKEN / 2];
@@ -56,6 +59,9 @@ function writeElement(
   targets.kind[cell] = center === undefined ? IGNORED : ELEMENT_KINDS.indexOf(element.kind) + 1;
   targets.x[cell] = center === undefined ? IGNORED : offsetClass(element.center[0] - center[0]);
   targets.y[cell] = center === undefined ? IGNORED : offsetClass(element.center[1] - center[1]);
+  for (const [name, values] of Object.entries(ATTRIBUTES)) {
+    targets[name][cell] = values.indexOf(element.attributes?.[name as keyof typeof ATTRIBUTES] ?? '') + 1;
+  }
   STATES.forEach((state, index) => {
     const value = element.state[state];
     if (value === undefined) return;
