@@ -2,12 +2,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OnEnd } from '@ui-rl/api';
+import { type ModelFolder, readSafetensors } from '@ui-rl/models';
 import { Random } from '@ui-rl/random';
 import { FIRST_HELD_OUT_SEED } from '../curriculum';
+import { headWeight, readingHeads } from '../reading/heads';
 import { modelOfStage, type OnProgress, saveModel, type StageOptions, trainStage } from '../stages/stage';
 import { drawScreens } from '../supply/draw';
+import type { TrainedWeights } from '../trained-weights';
 import { Answerer, answeringWeights } from './answerer';
 import { questionsOf } from './batches';
+import { embedAsRead } from './embeddings';
 import { answeringScore, type Examined } from './score';
 
 /** Questions per pass. */
@@ -24,6 +28,7 @@ export async function pointingStage(
   const { dir, optimizer, chromium } = options;
   const folder = await modelOfStage(dir, 'read');
   const trained = await answeringWeights(folder, 'frozen', optimizer);
+  await embedCharacters(folder, trained, join(dir, 'read.safetensors'));
   const answerer = new Answerer(folder, trained, 'frozen', ROWS);
   onEnd(() => answerer.release());
   const examined = await examination(chromium);
@@ -35,6 +40,18 @@ export async function pointingStage(
   };
   const accumulate = answerer.accumulate.bind(answerer);
   await trainStage({ name: 'point', folder, trained, accumulate, score }, options, onProgress, onEnd);
+}
+
+/** @param checkpoint of the reading stage, with its heads */
+async function embedCharacters(
+  { tokenizer }: ModelFolder,
+  { weights }: TrainedWeights,
+  checkpoint: string,
+): Promise<void> {
+  const head = readingHeads().find(({ name }) => name === 'characters')!;
+  const read = (await readSafetensors(checkpoint)).get(headWeight(head))!;
+  const [, embeddings] = [...weights].find(([name]) => name.endsWith('embed_tokens.weight'))!;
+  embedAsRead(embeddings, { head, weights: read }, (character) => tokenizer.encode(character)[0]);
 }
 
 async function examination(chromium: string | undefined): Promise<Examined[]> {

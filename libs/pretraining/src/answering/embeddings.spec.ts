@@ -1,0 +1,38 @@
+import { Random } from '@ui-rl/random';
+import { CHARACTER_CLASSES, classOf } from '../reading/alphabet';
+import { readingHeads } from '../reading/heads';
+import { embedAsRead } from './embeddings';
+
+const WIDTH = 32;
+const head = readingHeads().find(({ name }) => name === 'characters')!;
+const random = new Random(3);
+const normal = () => random.next() + random.next() + random.next() - 1.5;
+
+test('a feature in which the head finds a character is most similar to the embedding of that character', () => {
+  const shared = Float32Array.from({ length: WIDTH }, normal);
+  const own = Array.from({ length: CHARACTER_CLASSES }, () => Float32Array.from({ length: WIDTH }, normal));
+  const rows = head.count * CHARACTER_CLASSES;
+  const weights = {
+    shape: [rows, WIDTH],
+    data: Float32Array.from({ length: rows * WIDTH }, (_, at) => {
+      const [row, i] = [Math.floor(at / WIDTH), at % WIDTH];
+      return shared[i] + own[row % CHARACTER_CLASSES][i] + 0.3 * normal();
+    }),
+  };
+  const embeddings = { shape: [256, WIDTH], data: new Float32Array(256 * WIDTH) };
+  embedAsRead(embeddings, { head, weights }, (character) => character.charCodeAt(0));
+  const embeddingOf = (code: number) => embeddings.data.subarray(code * WIDTH, (code + 1) * WIDTH);
+  for (const character of ['a', 'Z', '7', '~']) {
+    const feature = own[classOf(character)];
+    const similarities = Array.from({ length: 256 }, (_, code) =>
+      embeddingOf(code).reduce((sum, value, i) => sum + value * feature[i], 0),
+    );
+    expect(similarities.indexOf(Math.max(...similarities))).toBe(character.charCodeAt(0));
+  }
+  const squares = embeddingOf(65).reduce((sum, value) => sum + value * value, 0);
+  expect(Math.sqrt(squares / WIDTH)).toBeCloseTo(0.04, 5);
+  expect(embeddingOf(32).every((value) => value === 0)).toBe(true);
+  expect(() => embedAsRead({ ...embeddings, shape: [256, 16] }, { head, weights }, () => 0)).toThrow(
+    /expected \d+×16/,
+  );
+});
