@@ -32,7 +32,7 @@ export const RULES: readonly Rule[] = [
     matches: /^npm run build$/,
     notRun: 'the set-up has built; again, it would rewrite what other tests run',
   },
-  { matches: /^(npm test|npm run check|npx jest .*)$/, notRun: 'runs this test, or is run beside it' },
+  { matches: /^(npm test|npm run (check|test:all)|npx jest .*)$/, notRun: 'runs this test, or is run beside it' },
   {
     matches:
       /^(npm run pack|npm install --ignore-scripts \/path\/to\/ui-rl.*|npx ui-rl setup|npx ui-rl quickstart)$/,
