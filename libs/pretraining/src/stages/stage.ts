@@ -36,7 +36,7 @@ export type OnProgress = (line: string) => void;
 
 const WARMUP_STEPS = 300;
 /** Share of the steps in which the learning rate decays to zero. */
-const DECAY = 0.2;
+const DECAY = 0.5;
 const REPORT_EVERY = 25;
 const SAVE_EVERY = 100;
 const SCORE_EVERY = 1000;
