@@ -40,14 +40,28 @@ export async function pointBatch(
   return (await renderer.renderAll(pages))
     .map((screen) => {
       const image = processed(screen, folder);
-      const questions = questionsOf(screen, random, QUESTIONS, 'training');
+      const questions = questionsOf(screen, random, QUESTIONS, 'training', usualShareAt(step));
       return { image, rows: questions.map((question) => asker.row(screen, image, question)) };
     })
     .filter(({ rows }) => rows.length > 0);
 }
 
+/** Steps in which the share of references by name falls from nearly all to that of all later stages. */
+const EASY_STEPS = 2000;
+
+/** Names first: the decoder has to match letters before relations between elements can help it. */
+function usualShareAt(step: number): number | undefined {
+  return step < EASY_STEPS ? 0.95 - 0.5 * (step / EASY_STEPS) : undefined;
+}
+
 /** Questions about a screen: mostly pointing at an element, then reading, typing, pressing a key, scrolling. */
-export function questionsOf(screen: Screen, random: Random, count: number, split: Split): Question[] {
+export function questionsOf(
+  screen: Screen,
+  random: Random,
+  count: number,
+  split: Split,
+  usual?: number,
+): Question[] {
   const { truth } = screen;
   const others = [
     ...readQuestions(truth, random, { count: 1, split }).map(({ intent, goal, answer }): Question => ({
@@ -60,7 +74,7 @@ export function questionsOf(screen: Screen, random: Random, count: number, split
     ...(random.chance(0.1) ? [scrollQuestion(truth, random, split)] : []),
   ];
   const kept = random.shuffled(others).slice(0, Math.ceil(count / 3));
-  return [...pointQuestions(truth, random, { count: count - kept.length, split }), ...kept];
+  return [...pointQuestions(truth, random, { count: count - kept.length, split, usual }), ...kept];
 }
 
 /** A screen in the image processor's output format, without encoding it as a file. */

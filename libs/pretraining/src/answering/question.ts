@@ -19,8 +19,9 @@ export interface AskedRow extends Omit<TrainerRow, 'images'> {
   answer: { first: number; count: number };
 }
 
-/** Total weight of a question's image tokens, relative to 1 for the answer. */
-const IMAGE_WEIGHT = 0.5;
+/** Total weights of a question's image tokens, relative to 1 for the answer: at its target, and elsewhere. */
+const TARGET_WEIGHT = 0.5;
+const CHARACTERS_WEIGHT = 0.25;
 
 /**
  * Questions as sequences: the goal, the screen, the answer. The loss covers the answer and every image token: the
@@ -65,12 +66,13 @@ export class Asker {
         Math.floor((box[1] + box[3] / 2) / TOKEN) * columns + Math.floor((box[0] + box[2] / 2) / TOKEN);
       if (!said.has(cell)) said.set(cell, this.folder.tokenizer.encode(text)[0]);
     }
-    for (const aim of aims) {
-      for (const cell of cellsOf(aim, columns)) said.set(cell, first);
-    }
+    const cells = new Set(aims.flatMap((aim) => cellsOf(aim, columns)));
+    for (const cell of cells) said.set(cell, first);
     for (const [cell, token] of said) {
       targets[begin + cell] = token;
-      weights[begin + cell] = IMAGE_WEIGHT / said.size;
+      weights[begin + cell] = cells.has(cell)
+        ? TARGET_WEIGHT / cells.size
+        : CHARACTERS_WEIGHT / (said.size - cells.size);
     }
   }
 }

@@ -12,6 +12,8 @@ export interface QuestionOptions {
   /** Maximum questions per screen. */
   count: number;
   split: Split;
+  /** Share of references by name, icon or looks instead of those that the screen's questions have used least. */
+  usual?: number;
 }
 
 /** Share of pointing questions that ask for other mouse buttons or for a move without a click. */
@@ -35,14 +37,15 @@ const FIELDS: readonly ElementKind[] = ['text field', 'password field', 'text ar
 export function pointQuestions(
   truth: ScreenTruth,
   random: Random,
-  { count, split }: QuestionOptions,
+  { count, split, usual = USUAL_SHARE }: QuestionOptions,
 ): Question[] {
   const view = new ScreenView(truth);
   const used = new Map<How, number>();
   const questions: Question[] = [];
   for (const element of candidates(view, random)) {
     if (questions.length >= count) break;
-    const reference = leastUsed(element, view, used, random, split);
+    const manners = mannersOf(used, random, usual);
+    const reference = firstPossible(manners, element, view, random, split);
     if (reference === undefined) continue;
     used.set(reference.how, (used.get(reference.how) ?? 0) + 1);
     questions.push(questionOf(reference, view, random, split));
@@ -61,17 +64,19 @@ function candidates(view: ScreenView, random: Random): TruthElement[] {
 const USUAL: readonly How[] = ['name', 'kind and name', 'icon', 'looks'];
 const USUAL_SHARE = 0.45;
 
-/** A reference of a kind that the screen's questions have used least. */
-function leastUsed(
+/** Kinds of reference in the order to try: with a probability the usual ones, then those least used. */
+function mannersOf(used: ReadonlyMap<How, number>, random: Random, usual: number): How[] {
+  const byUse = random.shuffled(HOWS).toSorted((a, b) => (used.get(a) ?? 0) - (used.get(b) ?? 0));
+  return random.chance(usual) ? [...random.shuffled(USUAL), ...byUse] : byUse;
+}
+
+function firstPossible(
+  manners: readonly How[],
   element: TruthElement,
   view: ScreenView,
-  used: ReadonlyMap<How, number>,
   random: Random,
   split: Split,
 ): Reference | undefined {
-  const shuffled = random.shuffled(HOWS);
-  const byUse = shuffled.toSorted((a, b) => (used.get(a) ?? 0) - (used.get(b) ?? 0));
-  const manners = random.chance(USUAL_SHARE) ? [...random.shuffled(USUAL), ...byUse] : byUse;
   for (const how of manners) {
     const reference = referenceBy(how, element, view, random, split);
     if (reference !== undefined) return reference;
