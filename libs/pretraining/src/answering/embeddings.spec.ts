@@ -1,7 +1,7 @@
 import { Random } from '@ui-rl/random';
 import { CHARACTER_CLASSES, classOf } from '../reading/alphabet';
 import { readingHeads } from '../reading/heads';
-import { embedAsRead } from './embeddings';
+import { embedCharacters, embedCoordinates } from './embeddings';
 
 const WIDTH = 32;
 const head = readingHeads().find(({ name }) => name === 'characters')!;
@@ -20,7 +20,7 @@ test('a feature in which the head finds a character is most similar to the embed
     }),
   };
   const embeddings = { shape: [256, WIDTH], data: new Float32Array(256 * WIDTH) };
-  embedAsRead(embeddings, { head, weights }, (character) => character.charCodeAt(0));
+  embedCharacters(embeddings, { head, weights }, (character) => character.charCodeAt(0));
   const embeddingOf = (code: number) => embeddings.data.subarray(code * WIDTH, (code + 1) * WIDTH);
   for (const character of ['a', 'Z', '7', '~']) {
     const feature = own[classOf(character)];
@@ -32,7 +32,28 @@ test('a feature in which the head finds a character is most similar to the embed
   const squares = embeddingOf(65).reduce((sum, value) => sum + value * value, 0);
   expect(Math.sqrt(squares / WIDTH)).toBeCloseTo(0.04, 5);
   expect(embeddingOf(32).every((value) => value === 0)).toBe(true);
-  expect(() => embedAsRead({ ...embeddings, shape: [256, 16] }, { head, weights }, () => 0)).toThrow(
-    /expected \d+×16/,
+  expect(() => embedCharacters({ ...embeddings, shape: [256, 16] }, { head, weights }, () => 0)).toThrow(
+    /expected \d+ × 16/,
   );
+});
+
+test('a coordinate is most similar to the column that holds it, and to its neighbors', () => {
+  const column = readingHeads().find(({ name }) => name === 'column')!;
+  const data = Float32Array.from({ length: column.classes * 256 }, normal);
+  const embeddings = { shape: [512, 256], data: new Float32Array(512 * 256) };
+  embedCoordinates(
+    embeddings,
+    { head: column, weights: { shape: [column.classes, 256], data } },
+    (pixel) => pixel,
+  );
+  const row = (values: Float32Array, index: number) => values.subarray(index * 256, (index + 1) * 256);
+  const similarity = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, i) => sum + value * b[i], 0);
+  for (const pixel of [0, 8, 100, 150, 511]) {
+    const similarities = Array.from({ length: column.classes - 1 }, (_, index) =>
+      similarity(row(embeddings.data, pixel), row(data, index + 1)),
+    );
+    expect(similarities.indexOf(Math.max(...similarities))).toBe(Math.floor(pixel / 16));
+  }
+  const near = similarity(row(embeddings.data, 100), row(embeddings.data, 103));
+  expect(near).toBeGreaterThan(2 * similarity(row(embeddings.data, 100), row(embeddings.data, 140)));
 });

@@ -11,7 +11,7 @@ import { drawScreens } from '../supply/draw';
 import type { TrainedWeights } from '../trained-weights';
 import { Answerer, answeringWeights } from './answerer';
 import { questionsOf } from './batches';
-import { embedAsRead } from './embeddings';
+import { embedCharacters, embedCoordinates, type ReadHead } from './embeddings';
 import { answeringScore, type Examined } from './score';
 
 /** Questions per pass. */
@@ -28,7 +28,7 @@ export async function pointingStage(
   const { dir, optimizer, chromium } = options;
   const folder = await modelOfStage(dir, 'read');
   const trained = await answeringWeights(folder, 'frozen', optimizer);
-  await embedCharacters(folder, trained, join(dir, 'read.safetensors'));
+  await embedAsRead(folder, trained, join(dir, 'read.safetensors'));
   const answerer = new Answerer(folder, trained, 'frozen', ROWS);
   onEnd(() => answerer.release());
   const examined = await examination(chromium);
@@ -43,15 +43,21 @@ export async function pointingStage(
 }
 
 /** @param checkpoint of the reading stage, with its heads */
-async function embedCharacters(
+async function embedAsRead(
   { tokenizer }: ModelFolder,
   { weights }: TrainedWeights,
   checkpoint: string,
 ): Promise<void> {
-  const head = readingHeads().find(({ name }) => name === 'characters')!;
-  const read = (await readSafetensors(checkpoint)).get(headWeight(head))!;
+  const stored = await readSafetensors(checkpoint);
+  const read = (wanted: string): ReadHead => {
+    const head = readingHeads().find(({ name }) => name === wanted)!;
+    return { head, weights: stored.get(headWeight(head))! };
+  };
   const [, embeddings] = [...weights].find(([name]) => name.endsWith('embed_tokens.weight'))!;
-  embedAsRead(embeddings, { head, weights: read }, (character) => tokenizer.encode(character)[0]);
+  const tokenOf = (text: string) => tokenizer.encode(text)[0];
+  embedCharacters(embeddings, read('characters'), tokenOf);
+  embedCoordinates(embeddings, read('column'), (pixel) => tokenOf(`"x":${pixel}`));
+  embedCoordinates(embeddings, read('row'), (pixel) => tokenOf(`,"y":${pixel}}`));
 }
 
 async function examination(chromium: string | undefined): Promise<Examined[]> {
