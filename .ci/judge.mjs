@@ -1,6 +1,7 @@
-// Judges Jest's report of a whole run (`jest --json --outputFile=FILE`): `node .ci/judge.mjs FILE [FILE]`. A test that was left out is a
-// failure, whatever left it out; so is a file that could not be run. A second report is that of the failed files run once more, by
-// themselves: theirs is the verdict, and those that now pass are named as unsteady. Closes with `N passed, N failed`.
+// Judges Jest's report of a whole run (`jest --json --outputFile=FILE`): `node .ci/judge.mjs FILE [FILE]`. A test that
+// was left out is a failure, and so is a file that did not run. A second report is that of the failed files, run once
+// more by themselves, and replaces their results. A file that passes only then is unsteady: add the date to
+// unsteady.json. With the third date it fails until it is mended and its entry removed. Ends with `N passed, N failed`.
 // `node .ci/judge.mjs --failed FILE` lists the failed files.
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
@@ -11,13 +12,25 @@ function readReport(path) {
   return JSON.parse(text);
 }
 
-/** The first report, with the files of the second in the place of their own. */
+/** Dates on which a spec failed and then passed by itself. */
+const UNSTEADY = JSON.parse(readFileSync(new URL('unsteady.json', import.meta.url), 'utf8'));
+const MOST_DATES = 2;
+
+/** Reports the specs that passed only by themselves; returns those that did so too often. */
+function unsteady(second) {
+  const names = (second?.testResults ?? [])
+    .filter(({ status }) => status === 'passed')
+    .map(({ name }) => relative('.', name));
+  for (const name of names) {
+    console.log(`unsteady: ${name} failed, then passed by itself: add today's date to .ci/unsteady.json`);
+  }
+  return names.filter((name) => (UNSTEADY[name]?.length ?? 0) >= MOST_DATES);
+}
+
+/** The first report, with the results of the second for its files. */
 function merged(first, second) {
   if (second === undefined) return first;
   const again = new Map(second.testResults.map((result) => [result.name, result]));
-  for (const { name, status } of second.testResults) {
-    if (status === 'passed') console.log(`unsteady: ${relative('.', name)}: failed, then passed by itself`);
-  }
   return {
     success: second.success,
     testResults: first.testResults.map((result) => again.get(result.name) ?? result),
@@ -55,6 +68,9 @@ let verdict;
 try {
   const [first, second] = words.map(readReport);
   verdict = judge(merged(first, second));
+  for (const name of unsteady(second)) {
+    verdict.failures.push(`unsteady for the third time, first ${UNSTEADY[name][0]}: ${name}: mend it`);
+  }
 } catch (error) {
   verdict = { passed: 0, failures: [error.message] };
 }
