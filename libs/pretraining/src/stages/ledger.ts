@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 export interface LedgerEntry {
   stage: string;
   step: number;
-  event: 'start' | 'score' | 'end';
+  event: 'start' | 'save' | 'score' | 'end';
   /** Hours of training of this stage, over all sessions. */
   hours: number;
   [figure: string]: string | number | boolean | object;

@@ -75,7 +75,10 @@ export async function trainStage<S extends StageName>(
     const norm = await trained.update(sums, learningRateAt(trained.steps, { steps, learningRate }));
     progress.step(trained.steps, { ...figures, norm });
     const isLast = trained.steps === steps;
-    if (trained.steps % SAVE_EVERY === 0 || isLast) await save(trained, checkpoint);
+    if (trained.steps % SAVE_EVERY === 0 || isLast) {
+      await save(trained, checkpoint);
+      await write('save', {});
+    }
     if (trained.steps % SCORE_EVERY === 0 || isLast) {
       const scores = await score();
       onProgress(`step ${trained.steps}: ${textOf(scores)}`);
