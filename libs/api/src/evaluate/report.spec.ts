@@ -3,8 +3,12 @@ import { makeTask } from '@ui-rl/testkit';
 import { candidateResult, compare, evaluationEvent, type EpisodeScore, type Played } from './report';
 import { evaluationTable } from './table';
 
-const tasks = ['a', 'b'].map((id) =>
-  Object.assign(makeTask({ description: `task ${id}` }), { id }),
+const TAGS = [
+  ['web', 'text'],
+  ['web', 'icon'],
+];
+const tasks = ['a', 'b'].map((id, place) =>
+  Object.assign(makeTask({ description: `task ${id}`, tags: TAGS[place] }), { id }),
 ) as LoadedTask[];
 
 /** s: success, f: failure, u: judged by rewards only, x: invalid, -: not played. */
@@ -48,6 +52,23 @@ it('invalid episodes count for nothing, nor do those that were not reached', () 
   // The second task has one valid episode, so it has no pass@2.
   expect(pass_at_k).toEqual({ 1: (0.25 + 0) / 2, 2: 0.5, 4: 1 });
   expect(byTask[1].pass_at_k).toEqual({ 1: 0 });
+});
+
+it('a task counts for each of its tags', () => {
+  const { tags } = result('first', first);
+  expect(tags.map(({ tag, tasks: count, successes, score }) => [tag, count, successes, score?.n])).toEqual([
+    ['icon', 1, 0, 1],
+    ['text', 1, 1, 4],
+    ['web', 2, 1, 5],
+  ]);
+  const report = {
+    ...{ run: null, seed: 7, episodes_per_task: 4, temperature: 0, ended: null, comparisons: [] },
+    checkpoints: [result('first', first), result('second', second)],
+  };
+  const table = evaluationTable(report, true);
+  expect(table).toMatch(/\n {2}text \(1 task\) +25 % {2}\[\d+–\d+\] {2}1\/4 +67 % {2}\[\d+–\d+\] {2}2\/3\n/);
+  expect(table).toMatch(/\n {2}web \(2 tasks\) +20 % /);
+  expect(table).not.toContain('task a');
 });
 
 it('two are compared over the episodes that are valid of both', () => {

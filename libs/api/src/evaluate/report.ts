@@ -56,6 +56,14 @@ export interface CandidateResult extends CandidateScore {
   mean_turns: number | null;
   wall_seconds: number;
   tasks: TaskResult[];
+  /** In alphabetical order; a task counts for each of its tags. */
+  tags: TagResult[];
+}
+
+/** The tasks with a tag, over all their episodes. */
+export interface TagResult extends Omit<CandidateScore, 'pass_at_k'> {
+  tag: string;
+  tasks: number;
 }
 
 /** Two candidates, compared on the episodes that both have played. */
@@ -106,7 +114,19 @@ export function candidateResult(
     pass_at_k: meanPassAtK(results),
     mean_turns: valid.length === 0 ? null : turns / valid.length,
     tasks: results,
+    tags: tagResults(tasks, results),
   };
+}
+
+function tagResults(tasks: readonly LoadedTask[], results: readonly TaskResult[]): TagResult[] {
+  const byTag = new Map<string, TaskResult[]>();
+  tasks.forEach(({ tags = [] }, place) => {
+    for (const tag of new Set(tags)) byTag.set(tag, [...(byTag.get(tag) ?? []), results[place]]);
+  });
+  return [...byTag.keys()].toSorted().map((tag) => {
+    const tagged = byTag.get(tag)!;
+    return { tag, tasks: tagged.length, ...scoreOf(tagged.flatMap(({ episodes }) => episodes)) };
+  });
 }
 
 function isValid({ status }: EpisodeScore): boolean {

@@ -6,8 +6,14 @@ import type { CandidateResult, CandidateScore, EvalReport } from './report';
 const NAME_WIDTH = 44;
 const GAP = '  ';
 
-/** The results of all candidates side by side, as text. */
-export function evaluationTable({ checkpoints, comparisons, seed, temperature }: EvalReport): string {
+/**
+ * The results of all candidates side by side, as text.
+ * @param byTag a row for each tag of the tasks instead of a row for each task
+ */
+export function evaluationTable(
+  { checkpoints, comparisons, seed, temperature }: EvalReport,
+  byTag = false,
+): string {
   if (checkpoints.length === 0) return 'nothing was played';
   const widths = checkpoints.map(({ label }) => Math.max(24, label.length));
   const row = (name: string, cells: readonly string[]) =>
@@ -19,9 +25,8 @@ export function evaluationTable({ checkpoints, comparisons, seed, temperature }:
       checkpoints.map(({ label }) => label),
     ),
   ];
-  for (const [place, { description }] of checkpoints[0].tasks.entries()) {
-    lines.push(each(`  ${printable(description)}`, ({ tasks }) => taskCell(tasks[place])));
-  }
+  const rows = byTag ? tagRows(checkpoints) : taskRows(checkpoints);
+  for (const { name, results } of rows) lines.push(row(`  ${printable(name)}`, results.map(taskCell)));
   lines.push(each(`all (${percent(0.95)} interval)`, scoreCell));
   if (checkpoints.some(({ unjudged }) => unjudged > 0)) lines.push(each('mean reward', rewardCell));
   const ks = new Set(checkpoints.flatMap(({ pass_at_k: known }) => Object.keys(known)));
@@ -56,16 +61,37 @@ export function evaluationTable({ checkpoints, comparisons, seed, temperature }:
   return lines.join('\n');
 }
 
+interface Row {
+  name: string;
+  /** Of each candidate. */
+  results: readonly Cell[];
+}
+type Cell = Omit<CandidateScore, 'pass_at_k'>;
+
+function taskRows(checkpoints: readonly CandidateResult[]): Row[] {
+  return checkpoints[0].tasks.map(({ description }, place) => ({
+    name: description,
+    results: checkpoints.map(({ tasks }) => tasks[place]),
+  }));
+}
+
+function tagRows(checkpoints: readonly CandidateResult[]): Row[] {
+  return checkpoints[0].tags.map(({ tag, tasks: count }, place) => ({
+    name: `${tag} (${count} ${count === 1 ? 'task' : 'tasks'})`,
+    results: checkpoints.map(({ tags }) => tags[place]),
+  }));
+}
+
 /** A task with rewards only shows its mean reward. */
-function taskCell(result: CandidateScore): string {
+function taskCell(result: Cell): string {
   return result.score === null && result.unjudged > 0 ? `reward ${rewardCell(result)}` : scoreCell(result);
 }
 
-function rewardCell({ mean_reward: reward, score, unjudged }: CandidateScore): string {
+function rewardCell({ mean_reward: reward, score, unjudged }: Cell): string {
   return reward === null ? '–' : `${reward.toFixed(3)}  of ${(score?.n ?? 0) + unjudged}`;
 }
 
-function scoreCell({ score, successes }: CandidateScore): string {
+function scoreCell({ score, successes }: Cell): string {
   if (score === null) return '–';
   return `${percentWithInterval(score.success_rate, score.ci)}  ${successes}/${score.n}`;
 }

@@ -29,6 +29,7 @@ interface EvalFlags extends EngineChoice {
   json?: string;
   records: boolean;
   keepOpen?: boolean;
+  byTag?: boolean;
 }
 
 export function evalCommand(): Command {
@@ -52,6 +53,7 @@ export function evalCommand(): Command {
       'seed of start states and samplers, the same for all checkpoints (default: 0)',
       wholeNumber,
     )
+    .option('--by-tag', 'a row for each tag of the tasks instead of each task')
     .option('--json <file>', 'write the report with all episodes as JSON')
     .option(
       '--no-records',
@@ -71,7 +73,7 @@ export function evalCommand(): Command {
 }
 
 async function evalCheckpoints(flags: EvalFlags, options: string[]): Promise<number> {
-  const { checkpoint, tasks, config, device, dtype, quantization, json } = flags;
+  const { checkpoint, tasks, config, device, dtype, quantization } = flags;
   return withCleanup(async (signal) => {
     let latest: EvalProgress | undefined;
     const display = new ProgressDisplay(() => evaluationProgress(latest), process.stdout);
@@ -91,7 +93,7 @@ async function evalCheckpoints(flags: EvalFlags, options: string[]): Promise<num
       onResult: (result) => display.print(resultText(result)),
       onEnd: async (found) => {
         display.stop();
-        await printReport(found, json);
+        await printReport(found, flags);
         if (flags.keepOpen !== true || found.ended !== null) return;
         console.log('\nThe monitor stays up. Ctrl-C ends it.');
         await aborted(signal).catch(() => undefined);
@@ -136,8 +138,8 @@ function resultText({ label, score, successes, invalid, unjudged, ...result }: C
   return `${label}: ${percentWithInterval(score.success_rate, score.ci).trim()}, ${successes} of ${score.n} episodes`;
 }
 
-async function printReport(report: EvalReport, file: string | undefined): Promise<void> {
-  console.log(`\n${evaluationTable(report)}`);
+async function printReport(report: EvalReport, { json: file, byTag }: EvalFlags): Promise<void> {
+  console.log(`\n${evaluationTable(report, byTag)}`);
   if (file === undefined) return;
   await writeFile(file, `${JSON.stringify(report, null, 2)}\n`);
   console.log(`report ${file}`);
