@@ -98,7 +98,7 @@ async function readPicture(file: string, where: string): Promise<Screenshot> {
   }
 }
 
-/** What verifiers judge. */
+/** The state that verifiers judge. */
 interface Answered {
   /** The place of the first click; null without one. */
   clicked: readonly [number, number] | null;

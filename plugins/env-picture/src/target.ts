@@ -24,9 +24,8 @@ export function readTarget(value: unknown, where: string): Target {
     fail('one of box, polygon and absent');
   if (unit !== 'pixel' && unit !== 'fraction') return fail('unit pixel or fraction');
   if (absent !== undefined) return absent === true ? { absent } : fail('absent: true');
-  const numbers = (box ?? polygon) as unknown;
-  if (!Array.isArray(numbers) || !numbers.every((each) => Number.isFinite(each)))
-    return fail('a list of numbers');
+  const numbers: unknown = box ?? polygon;
+  if (!Array.isArray(numbers) || !numbers.every(Number.isFinite)) return fail('a list of numbers');
   const list = numbers as number[];
   if (box !== undefined) {
     const [left, top, right, bottom] = list;
