@@ -11,7 +11,7 @@ export function messagesPage(): Page {
   const files = sources.map(parsed);
   const declared = files.flatMap((file) => nodes(file, isType));
   return page('messages.md', 'Messages and streams', '`libs/contracts`, `libs/bus` and the services', [
-    'Messages in streams are JSON; requests and replies are MessagePack. `<run>` is a run id. What is larger than the broker takes (`max_payload`) lies in parts: of a message as a blob of its run, which a short one names (`{"blob": …, "sizeBytes": …}`, header `Uirl-Blob`), of a request or reply as a parcel (header `Uirl-Parcel`).',
+    'Messages in streams are JSON; requests and replies are MessagePack. `<run>` is a run id. A message larger than the limit of the broker (`max_payload`) is stored as a blob of its run; a short message names the blob (`{"blob": …, "sizeBytes": …}`, header `Uirl-Blob`). A larger request or reply travels as a parcel (header `Uirl-Parcel`).',
     '## Streams and buckets',
     STORAGE,
     table(['stream', 'subjects', 'kind', ...OWNED], contracts.STREAM_STORAGE.map(streamRow)),

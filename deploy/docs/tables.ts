@@ -42,8 +42,8 @@ export function retriesPage(): Page {
   ]);
   const deadlines = Object.values(DEADLINES).map(({ what, ms, then }) => [what, String(ms), then]);
   return page('retries.md', 'Retries and deadlines', '`libs/retry/src/retries.ts` and `deadlines.ts`', [
-    'Everything that is not here fails at once. Pauses double from the first to the longest. What a run file sets stands there: `rollout.*_timeout_ms`, `environment.deadline_ms`, `environment.lease_ms`.',
-    '## Who tries what again',
+    'Everything else fails at once. Pauses double from the first to the longest. A run file sets these deadlines itself: `rollout.*_timeout_ms`, `environment.deadline_ms`, `environment.lease_ms`.',
+    '## Retries',
     table(['who, what', 'pause, ms', 'attempts', 'until, and then'], policies),
     '## How long is waited for what',
     table(['for', 'ms', 'then'], deadlines),

@@ -46,7 +46,7 @@ export function findMiniwob(release = RELEASE) {
   const named = process.env.MINIWOB_DIR;
   if (!named) return existsSync(folderOf(release)) ? folderOf(release) : undefined;
   if (existsSync(join(named, PAGES))) return named;
-  throw new Error(`MINIWOB_DIR=${named} is no checkout of MiniWoB++: there is no ${join(named, PAGES)}`);
+  throw new Error(`MINIWOB_DIR=${named} is not a checkout of MiniWoB++: ${join(named, PAGES)} is missing`);
 }
 
 /** The folder of the pages, downloaded if missing. Throws with instructions if no download succeeds. */

@@ -136,7 +136,7 @@ if (folder === undefined)
   );
 const urls = addresses.split(',');
 const odd = urls.find((url) => !/^(nats|tls):\/\/[^/@\s]+$/.test(url));
-if (odd !== undefined) refuse(`${odd} is no address of a broker: expected nats://host:port`);
+if (odd !== undefined) refuse(`invalid broker address ${odd}: expected nats://host:port`);
 const users = makeUsers();
 const behindLeaf = values.leaf?.split(',') ?? [];
 const unknown = behindLeaf.find((name) => !users.some((user) => user.name === name));
@@ -147,7 +147,7 @@ if (behindLeaf.length > 0 && urls.length === 1)
 const leafUrls = values['leaf-url']?.split(',') ?? [];
 const oddLeaf = leafUrls.find((url) => !/^(nats-leaf|tls):\/\/[^/@\s]+$/.test(url));
 if (oddLeaf !== undefined)
-  refuse(`--leaf-url: ${oddLeaf} is no address for a leaf node: expected tls://host:port, or nats-leaf://`);
+  refuse(`--leaf-url: invalid leaf node address ${oddLeaf}: expected tls://host:port, or nats-leaf://`);
 if (leafUrls.length > 0 && behindLeaf.length === 0)
   refuse('--leaf-url says where a leaf node calls: name its users by --leaf actor,env');
 

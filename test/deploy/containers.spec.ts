@@ -172,7 +172,7 @@ describe('the containers of deploy/docker', () => {
   });
 
   it.each(SERVICES)(
-    'the %s understands what it is told, and is at the broker as itself',
+    'the %s understands its settings, and connects to the broker as its own user',
     (name: ServiceName) => {
       const service = compose.services[name];
       const environment = environmentIn(service);
@@ -210,7 +210,7 @@ describe('the containers of deploy/docker', () => {
     }
   });
 
-  it('are told secrets by files alone, which are made once', () => {
+  it('read secrets from files alone, which are made once', () => {
     const isSecret = (name: string) => /PASSWORD|TOKEN|KEY|SECRET|DATABASE_URL/.test(name);
     for (const [, { environment = {} }] of services)
       expect(Object.keys(environment).filter((name) => isSecret(name) && !name.endsWith('_FILE'))).toEqual(

@@ -185,7 +185,7 @@ describe('the startup script of a single machine', () => {
     });
   });
 
-  it('runs each service as a user of its own, which cannot change the project', () => {
+  it('runs each service as its own user, which cannot change the project', () => {
     expect(script).toMatch(/^User=\$user$/m);
     expect(script).toMatch(/user=ui-rl-\$service/);
     expect(script).toMatch(/chown -R root: \/opt\/ui-rl\n *touch \.installed/);

@@ -189,7 +189,7 @@ describe('ports', () => {
         ports.map(({ port }) => port),
       );
 
-  it('of health and metrics: what services are told is what probes, Prometheus and policies use', () => {
+  it('of health and metrics: services, probes, Prometheus and policies use the same', () => {
     const port = Number(settings.HEALTH_PORT);
     expect(settings.HEALTH_HOST).toBe('0.0.0.0');
     expect(new Set(portsOf('health'))).toEqual(new Set([port]));
@@ -278,7 +278,7 @@ it('actors and env services are scaled by the consumer that actors share', () =>
   }
 });
 
-it('where env services are a warm pool, the pool is scaled, and no copies are counted that nobody can count', () => {
+it('where env services are a warm pool, the pool is scaled, and their Deployment and its disruption budget are removed', () => {
   const pool = byKind('SandboxWarmPool')[0];
   const scaled = byKind('ScaledObject').find(({ spec }) => spec.triggers === undefined)!;
   const { apiVersion, kind, metadata } = pool;
@@ -357,7 +357,7 @@ describe('restricted, as the namespace demands', () => {
   });
 });
 
-it('nobody reaches anybody but by a policy', () => {
+it('no pod reaches another one except by a policy', () => {
   const { spec } = byKind('NetworkPolicy').find(({ metadata }) => metadata.name === 'nothing')!;
   expect(spec).toEqual({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
 });

@@ -73,7 +73,7 @@ describe('a leaf node and the brokers of overlays/leaf', () => {
     return (leafs ?? []).map(({ account }) => account).toSorted((a, b) => a.localeCompare(b));
   }
 
-  it('connect where it trusts their certificate, each of its users to the account of its own', async () => {
+  it('connect where it trusts their certificate, each of its users to the account of that user', async () => {
     const stranger = await startLeaf('/dev/null');
     await stranger.prints(/certificate signed by unknown authority|x509/);
     expect(await connected()).toEqual([]);
@@ -84,7 +84,7 @@ describe('a leaf node and the brokers of overlays/leaf', () => {
     expect(leaf.running).toBe(true);
   }, 60_000);
 
-  it('somebody who asks for no TLS gets no password', async () => {
+  it('a client without TLS gets no password', async () => {
     const heard: Buffer[] = [];
     const server = createServer((socket) => {
       socket.on('error', () => undefined);
@@ -106,7 +106,7 @@ describe('a leaf node and the brokers of overlays/leaf', () => {
 
   it.each([
     [['--leaf-url', 'tls://a:1'], '--leaf-url says where a leaf node calls'],
-    [['--leaf', 'actor', '--leaf-url', 'https://a'], '--leaf-url: https://a is no address for a leaf node'],
+    [['--leaf', 'actor', '--leaf-url', 'https://a'], '--leaf-url: invalid leaf node address https://a'],
   ])('credentials.mjs refuses %j', (options, said) => {
     const brokers = 'nats://a:4222,nats://b:4222';
     const { status, stderr } = spawnSync(process.execPath, [CREDENTIALS, file('none'), brokers, ...options]);

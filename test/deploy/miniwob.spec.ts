@@ -215,7 +215,7 @@ describe('the set-up fetches the pages of MiniWoB++', () => {
     ]);
   });
 
-  it('by pip where there is one, which is told the digest', async () => {
+  it('by pip if it is installed, which receives the digest', async () => {
     writeFileSync(join(folder, WHEEL), wheel);
     for (const name of ['cp', 'cat']) program(name);
     // The folder is the word after -d, the requirements are in the last word.
@@ -262,7 +262,7 @@ describe('the set-up fetches the pages of MiniWoB++', () => {
     expect(await ensure({}, { MINIWOB_DIR: checkout })).toEqual({ status: 0, out: checkout, said: '' });
     expect(await ensure({}, { MINIWOB_DIR: folder })).toMatchObject({
       status: 1,
-      said: `MINIWOB_DIR=${folder} is no checkout of MiniWoB++: there is no ${folder}/miniwob/html\n`,
+      said: `MINIWOB_DIR=${folder} is not a checkout of MiniWoB++: ${folder}/miniwob/html is missing\n`,
     });
   });
 });

@@ -81,7 +81,7 @@ async function problemOf([first, second, ...rest]: string[]): Promise<string | n
     ...containers,
     ...clusters,
   ];
-  return known.includes(first) ? null : `nobody knows ${first}`;
+  return known.includes(first) ? null : `unknown command ${first}`;
 }
 
 async function problemOfVerb(command: Command, words: string[]): Promise<string | null> {

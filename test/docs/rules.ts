@@ -32,7 +32,10 @@ export const RULES: readonly Rule[] = [
     matches: /^npm run build$/,
     notRun: 'the set-up has built; again, it would rewrite what other tests run',
   },
-  { matches: /^(npm test|npm run (check|test:all)|npx jest .*)$/, notRun: 'runs this test, or is run beside it' },
+  {
+    matches: /^(npm test|npm run (check|test:all)|npx jest .*)$/,
+    notRun: 'runs this test, or is run beside it',
+  },
   {
     matches:
       /^(npm run pack|npm install --ignore-scripts \/path\/to\/ui-rl.*|npx ui-rl setup|npx ui-rl quickstart)$/,
@@ -109,7 +112,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     matches: /^adb /,
-    notRun: 'needs a device; the specs of env-android run the real adb against one of their own',
+    notRun: 'needs a device; the specs of env-android run the real adb against their own device',
   },
   {
     matches:

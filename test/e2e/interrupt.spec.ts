@@ -93,7 +93,7 @@ async function startedProcesses(): Promise<number[]> {
 /** Folders that quickstart creates for its broker and logs. */
 const temporaryFolders = () => readdirSync(folder).filter((name) => /^ui-rl-\w{6}$/.test(name));
 
-test('so does whoever closes the pipe that it prints to', async () => {
+test('so does a reader that closes the pipe it prints to', async () => {
   command = quickstart(['--evaluation.episodes_per_task', '1']);
   const started = await startedProcesses();
   // Like `| head`.
@@ -103,7 +103,7 @@ test('so does whoever closes the pipe that it prints to', async () => {
   expect([...marked(), ...running(started)]).toEqual([]);
 }, 120_000);
 
-test('so does whoever closes its terminal', async () => {
+test('so does a closed terminal', async () => {
   command = quickstart(['--evaluation.episodes_per_task', '1'], inTerminal);
   const started = await startedProcesses();
   expect(temporaryFolders()).toHaveLength(1);

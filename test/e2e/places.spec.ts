@@ -39,7 +39,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);
 
-it('a learner with other folders goes on from what the first one uploaded', () => {
+it('a learner with other folders continues from the uploads of the first one', () => {
   expect(log.steps.map(({ step }) => step)).toEqual([1, 2, 3]);
   const trained = log.steps.flatMap(({ rolloutIds }) => rolloutIds);
   expect(new Set(trained).size).toBe(trained.length);

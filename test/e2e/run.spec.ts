@@ -259,7 +259,7 @@ describe('a run that makes no sense', () => {
       /custom_tasks/,
     ],
     [
-      'a model that nobody knows',
+      'an unknown model',
       () => ({ model: { name: 'nowhere' } }),
       /"nowhere" here.*\(small, tiny, truncated\)/,
     ],

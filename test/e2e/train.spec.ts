@@ -29,7 +29,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it('trains by code with services of its own, and what was trained plays a task', async () => {
+it('trains by code with its own services, and the trained policy plays a task', async () => {
   const phases: string[] = [];
   // A group with uniform results trains nothing: further groups follow until one differs.
   const run: RunFileOptions = {
@@ -97,7 +97,7 @@ describe('with services that ui-rl up has started', () => {
       env: process.env,
     });
 
-  it('the broker answers to nobody who brings no password, and its file says where it is', async () => {
+  it('the broker refuses clients without a password, and its file says where it is', async () => {
     const [, contextFile] = await services.prints(/NATS_CONTEXT=(\S+)/);
     const { url, password } = JSON.parse(readFileSync(contextFile, 'utf8')) as Record<string, string>;
     expect(statSync(contextFile).mode & 0o777).toBe(0o600);

@@ -36,7 +36,7 @@ function remains(changes: Partial<Remains> = {}): Remains {
 const { published: calm, steps: calmSteps } = remains();
 const without = (id: string) => calm.filter((each) => each.id !== id);
 
-it('has nothing to say of a run that nobody disturbed', () => {
+it('reports nothing of an undisturbed run', () => {
   expect(problemsOf(remains(), SIZE)).toEqual([]);
 });
 
@@ -59,11 +59,7 @@ it('accepts an invalid episode that was refilled, one that failed for good, and 
 
 it.each<[string, Partial<Remains>, string]>([
   ['an episode that is lost', { published: without('r-final-train_goals-0000-r0') }, 'is lost'],
-  [
-    'one that nobody asked for',
-    { published: [...calm, episode('r-g000009-r0')] },
-    'nobody requested r-g000009-r0',
-  ],
+  ['an unrequested one', { published: [...calm, episode('r-g000009-r0')] }, 'r-g000009-r0 was not requested'],
   ['one that is there twice', { published: [...calm, episode('r-g000000-r0')] }, 'is there twice'],
   [
     'one that was invalid and not refilled',

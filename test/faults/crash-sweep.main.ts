@@ -8,7 +8,7 @@ const HELP = `npm run crash-sweep -- [options]
 
   --ledger FILE   results, one a line; points that it has are not tried again (test/faults/crash-points.jsonl)
   --only TEXT     points with this text in their names
-  --batch N       crashes in one run (16); where something does not hold, each of its points has a run of its own
+  --batch N       crashes in one run (16); if the run fails, each of its points gets a separate run
   --limit N       at most so many runs in this sitting
   --list          the points of an undisturbed run, with how often it passes them
 `;

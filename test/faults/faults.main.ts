@@ -27,7 +27,7 @@ const SCENARIOS: readonly Scenario[] = [
   ],
 ];
 
-const HELP = `npm run faults -- NAME…      plays scenarios, each on a fleet of its own; "all" plays every one
+const HELP = `npm run faults -- NAME…      plays scenarios, each on its own fleet; "all" plays every one
 
 ${SCENARIOS.map(({ name, shows }) => `  ${name.padEnd(20)}${shows}`).join('\n')}
 `;

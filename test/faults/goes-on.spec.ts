@@ -37,7 +37,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);
 
-it('goes on to the end beside a task whose episodes always fail, and takes it out by name', async () => {
+it('continues to the end beside a task whose episodes always fail, and takes it out by name', async () => {
   const log = await fleet.createRun('grumpy', {
     tasks: { source_type: 'demo_training', limit: 2 },
     rewards: ['grumpy', 'footprint'],
@@ -60,7 +60,7 @@ it('goes on to the end beside a task whose episodes always fail, and takes it ou
   expect(fleet.unexpectedEnds).toEqual([]);
 }, 300_000);
 
-it('goes on to the end, each episode trained once, where the broker comes back on an older copy of its store', async () => {
+it('continues to the end, each episode trained once, when the broker comes back on an older copy of its store', async () => {
   const log = await fleet.createRun('back', {
     training: { deterministic: true, seed: 5, groups_per_batch: GROUPS_PER_BATCH, max_steps: STEPS },
     rollout: { group_size: GROUP_SIZE, max_turns: 3 },

@@ -98,7 +98,7 @@ function ended(kind: Kind): number {
   return torn.trajectories.filter(({ request }) => ROLLOUTS[kind].test(request.rolloutId)).length;
 }
 
-it('goes on to the end, whatever was killed', () => {
+it('continues to the end after every kill', () => {
   expect(killed.toSorted()).toEqual(
     ['actor', 'env', 'evaluator', 'learner', 'learner', 'monitor', 'nats-server', 'task-loader'].toSorted(),
   );
@@ -129,7 +129,7 @@ it('trains every valid episode exactly once', () => {
   expect(mistrained(episodes, torn.steps)).toEqual([]);
 });
 
-it('learns the same as a run that nobody disturbed', () => {
+it('learns the same as an undisturbed run', () => {
   const rewards = (log: RunLog) =>
     log.steps.map(({ step, metrics }) => [step, metrics['env/all/reward/total'], metrics['optim/loss']]);
   expect(rewards(torn)).toEqual(rewards(calm));

@@ -9,7 +9,7 @@ const HELP = `npm run kills -- [options]
   --kills N       until the ledger has so many (1,000)
   --per-run N     at most so many in one run (40)
   --minutes N     no further run after so many
-  --ledger FILE   results, one run a line; it goes on where the file ends (test/faults/kills.jsonl)
+  --ledger FILE   results, one run a line; it continues where the file ends (test/faults/kills.jsonl)
 `;
 
 /** Runs after which the fleet is restarted: the soak test covers processes that run for hours. */
@@ -18,7 +18,7 @@ const PAUSE_MS = [200, 5_000] as const;
 
 function lineOf({ seed, kills, seconds, problems }: KillResult): string {
   const each = Object.entries(kills).map(([name, count]) => `${name} ${count}`);
-  return [`run ${seed}: ${each.join(', ') || 'nobody killed'}; ${seconds} s`, ...problems].join('\n  ');
+  return [`run ${seed}: ${each.join(', ') || 'no kills'}; ${seconds} s`, ...problems].join('\n  ');
 }
 
 /** An undisturbed run, to which the others are compared. */

@@ -10,7 +10,7 @@ import { makeRollout, NatsCluster } from '@ui-rl/testkit';
 
 const HELP = `npm run faults:queue -- [options]      each of three brokers is killed under constant publishing into a queue, and comes back
 
-What was published must be handled, once, and the queue be empty at the end. NATS_SERVER_BIN says which nats-server.
+Every published message must be handled once, and the queue must be empty at the end. NATS_SERVER_BIN says which nats-server.
 
   --rounds N       (1)
   --rate N         messages a second (100)

@@ -16,7 +16,7 @@ function ordersOf(names: readonly string[]): () => Order | undefined {
   return () => orders.shift();
 }
 
-it('nothing that reads what others wrote throws, hangs, crashes or keeps memory, whatever it reads', async () => {
+it('no reader of foreign data throws, hangs, crashes or keeps memory, for any input', async () => {
   const { turns } = await fuzz(ordersOf(targets.map(({ name }) => name)));
   expect(
     turns.flatMap(({ target, failure }) => (failure === undefined ? [] : { target, ...failure })),
@@ -31,7 +31,7 @@ it('nothing that reads what others wrote throws, hangs, crashes or keeps memory,
   }
 }, 300_000);
 
-it('finds every fault that it looks for, names the input, and goes on with the next target', async () => {
+it('finds every fault that it looks for, names the input, and continues with the next target', async () => {
   const options = { targets: join(__dirname, 'bad-targets.ts'), hangMs: 5_000, processes: 1 };
   const { turns } = await fuzz(ordersOf(bad.map(({ name }) => name)), options);
   const found = Object.fromEntries(turns.map(({ target, failure }) => [target, failure]));

@@ -12,7 +12,7 @@ import type { Trend } from '@ui-rl/testkit';
 const HELP = `npm run fuzz -- [options]
 
   --inputs N       inputs in all, shared by the targets (100,000)
-  --ledger         goes on where test/fuzz/ledger.json ends, until it counts that many
+  --ledger         continues where test/fuzz/ledger.json ends, until it counts that many
   --minutes N      begins nothing more after this time
   --seed N         another seed, other inputs (1)
   --target A,B     only these, or those whose names begin so

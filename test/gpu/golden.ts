@@ -69,7 +69,7 @@ function wrongIn(
   compute: 'fp32' | 'fp16',
 ): string | null {
   if (found.length !== logprobs.length) return `${found.length} scores instead of ${logprobs.length}`;
-  if (!found.every(Number.isFinite)) return 'a score is no number';
+  if (!found.every(Number.isFinite)) return 'a score is not a number';
   const answer = greedy.slice(0, tokens.length);
   // In fp16, two almost equally probable tokens may swap.
   const isSame = compute === 'fp16' || tokens.every((token, i) => token === answer[i]);
@@ -107,6 +107,6 @@ export async function goldenStep(fixture: string, variant: Variant, cacheDir: st
     variant,
     gap: Math.max(...gaps.map(Math.abs)),
     tolerance: STEP_TOLERANCE[VARIANTS[variant].compute],
-    wrong: gaps.every(Number.isFinite) ? null : 'the loss or its gradient is no number',
+    wrong: gaps.every(Number.isFinite) ? null : 'the loss or its gradient is not a number',
   };
 }

@@ -128,7 +128,7 @@ describe('the bundle', () => {
     });
   });
 
-  it('brings the conversations that the parts ask for, and every part names one of its own', () => {
+  it('brings the conversations that the parts ask for, and every part names its own one', () => {
     expect(bundle.FIXTURES).toEqual([...FAMILIES]);
     for (const quick of [true, false]) {
       const names = partsOf(quick).map(({ name }) => name);

@@ -16,7 +16,7 @@ const HELP = `run.sh OUT [options]      what a GPU does with this project: golde
   OUT             folder for results.jsonl (a line as soon as something is known) and results.md
   --quick         small sizes, for a look at the command itself; the figures say nothing
   --only TEXT     only parts with that in their name
-  --minutes N     no part goes on after so many (9)
+  --minutes N     no part runs after so many (9)
   --keep          leaves the models that were made, and says where
   --list          names the parts
 `;

@@ -14,7 +14,7 @@ it.each<[string, object, string[], boolean]>([
   ['training.seeds is "x"', { training: { seed: 'x' } }, [], false],
   ['training.seed is "x"', { training: { epochs: 2 } }, [], false],
   // The name of a group, or a plain word, does not count.
-  ['the training has no end, whatever the model', { training: { seed: 1 }, model: { name: 'm' } }, [], false],
+  ['the training has no end, with any model', { training: { seed: 1 }, model: { name: 'm' } }, [], false],
   ['--lr_schedule: training.schedule: no schedule is named "x"', {}, ['--lr_schedule', 'x'], true],
   ['training.schedule.warmup_steps is -1', { training: { warmup_steps: -1 } }, [], true],
   ['logging.trackers[1].wandb_project is ""', { logging: { wandb_project: '' } }, [], true],
@@ -29,7 +29,7 @@ it.each<[string, object, string[], boolean]>([
 /** The command runs many more. */
 const SETS = 500;
 
-it('whatever options are given together, a run starts, or is refused with the name of an option', () => {
+it('with any set of options, a run starts, or is refused with the name of an option', () => {
   const sets = new OptionSets(registry, 1);
   const verdicts = Array.from({ length: SETS }, (_, number) => ({
     number,

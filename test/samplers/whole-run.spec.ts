@@ -91,7 +91,7 @@ it('a run whose policy is sampled by vLLM goes to its end, each version under it
   expect(server.loaded).toEqual([]);
 }, 120_000);
 
-it('a run ends with the reason where a server goes on sampling an older version', async () => {
+it('a run ends with the reason if a server continues to sample an older version', async () => {
   const runId = await world.startRun(options);
   await trainStep(runId, 0);
   await world.reached(runId, 1);

@@ -192,7 +192,7 @@ describe('a critic', () => {
       { ...context, models: [policy, { ...policy, name: 'critic', role: 'critic' }] },
     );
 
-  it('that a service cannot have is told of at the start, and leaves nothing behind', async () => {
+  it('that a service cannot have is reported at the start, and cleans up after itself', async () => {
     await expect(withCritic()).rejects.toThrow(
       `this run trains a critic beside its policy (algorithm.advantage gae), and ${service.url} makes none: ` +
         `${service.url}/api/v1/create_model: JaxBackend only supports model_role='policy', got 'critic'`,
@@ -243,7 +243,7 @@ describe('a critic', () => {
     await both.stop();
   });
 
-  it('that is a policy is told of where it is asked for values', async () => {
+  it('that is a policy is reported when values are requested from it', async () => {
     service.hasCritics = true;
     const both = await withCritic();
     service.forgetRoles();

@@ -187,7 +187,7 @@ describe('parse', () => {
     expect(failure(`{"action":"type","text":"${'a'.repeat(10_001)}"}`).reason).toBe('out_of_range');
   });
 
-  it('never throws and points into the text, whatever it is given', () => {
+  it('never throws and points into the text, for any input', () => {
     const pieces = fc.constantFrom(
       ...[
         '{',
@@ -244,7 +244,7 @@ describe('readAction', () => {
     });
   });
 
-  it('refuses whatever is no action', () => {
+  it('refuses every value that is not an action', () => {
     const cyclic: Record<string, unknown> = {};
     cyclic.self = cyclic;
     for (const value of [undefined, null, 3, 'click', [], {}, cyclic, { action: 'click', x: 1n, y: 2 }]) {

@@ -66,7 +66,7 @@ it('reads nothing of thoughts that nothing follows', () => {
   expect(words('{x}</think>  ')).toEqual({ value: [], start: 11, isCutOff: false });
 });
 
-it('reads a bounded number of times, whatever the answer holds', () => {
+it('reads a bounded number of times, for any answer', () => {
   let reads = 0;
   readBehindThoughts('<think></think>'.repeat(10_000), () => {
     reads += 1;

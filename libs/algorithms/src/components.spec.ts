@@ -1,7 +1,7 @@
 import { components } from './components';
 
 describe('the algorithms that come with the project', () => {
-  it('have names of their own within their kind', () => {
+  it('have unique names within their kind', () => {
     const names = components.map(({ kind, name }) => `${kind} ${name}`);
     expect(new Set(names).size).toBe(names.length);
   });

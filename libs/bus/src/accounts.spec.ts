@@ -262,14 +262,14 @@ describe('asking', () => {
     listening.unsubscribe();
   });
 
-  it('who asks hears that nobody listens', async () => {
+  it('a requester hears that nothing listens', async () => {
     const asked = as
       .get('task-loader')!
-      .request(subjects.serving('actor', 'of-nobody'), '', { timeout: 5_000 });
+      .request(subjects.serving('actor', 'not-running'), '', { timeout: 5_000 });
     await expect(asked).rejects.toThrow(/no responders/i);
   });
 
-  it('an answer goes to whoever asked and nobody else, once', async () => {
+  it('an answer goes to the requester alone, once', async () => {
     const [env, actor] = [as.get('env')!, as.get('actor')!];
     const inbox = `${inboxOf('actor')}.of-the-learner`;
     const heard: string[] = [];
@@ -288,7 +288,7 @@ describe('asking', () => {
     for (const each of [forged, listening]) each.unsubscribe();
   });
 
-  it('nobody hears what another is asked', async () => {
+  it('no service hears the requests to another one', async () => {
     const subject = subjects.policyAct('of-the-learner');
     const heard: User[] = [];
     const listening = USERS.map((user) =>
@@ -376,7 +376,7 @@ describe('what the broker itself sends', () => {
 
   beforeEach(() => operator.runsBucket.put(runKeys.policy(RUN), policy));
 
-  it('an answer never becomes a message of a stream, whatever subject is named for it', async () => {
+  it('an answer never becomes a message of a stream, under any reply subject', async () => {
     const reply = `$KV.${BUCKETS.runs}.${runKeys.policy(RUN)}`;
     const stolen = `DIRECT.GET.KV_${BUCKETS.runs}.$KV.${BUCKETS.runs}.${runKeys.state(RUN)}`;
     for (const call of [stolen, `STREAM.INFO.KV_${BUCKETS.runs}`, 'INFO']) {

@@ -90,7 +90,7 @@ it('refuses messages of 20,000 levels before anything is built of them', () => {
   });
 });
 
-it('leaves bytes that are no message to the decoder', () => {
+it('leaves bytes that are not a message to the decoder', () => {
   for (const bytes of [Buffer.from([]), Buffer.from([0xdd]), Buffer.from([0xc6, 255]), Buffer.from('[[[')]) {
     expect(jsonExcess(bytes)).toBeNull();
     expect(readBinary(bytes).ok || readJson(bytes).ok).toBe(false);

@@ -70,7 +70,7 @@ describe('buckets', () => {
     expect((await bus.runsBucket.get<{ n: number }>('count'))?.value.n).toBe(10);
   });
 
-  it('ends a watch that is told to end at any moment of its opening', async () => {
+  it('ends a watch that is aborted at any moment of its opening', async () => {
     const endedAfter = async (turns: number): Promise<boolean> => {
       const controller = new AbortController();
       const changes = bus.runsBucket.watch('a.b', controller.signal);
@@ -169,7 +169,7 @@ describe('buckets', () => {
     expect(opened).toEqual(['a']);
   });
 
-  it('leaves out what nobody can read in the bucket of runs, and goes on with the others', async () => {
+  it('leaves out invalid records in the bucket of runs, and continues with the others', async () => {
     const createdAt = new Date().toISOString();
     await bus.runsBucket.put('broken.record', { runId: 'broken', createdAt: 'yesterday', config: {} });
     await bus.runsBucket.put('broken.state', { phase: 'baseline', since: createdAt });

@@ -123,7 +123,7 @@ describe('a broker that comes and goes', () => {
         seen.push(task.description);
       },
     });
-    const asking = bus.backlog(STREAMS.tasks, 'nobody');
+    const asking = bus.backlog(STREAMS.tasks, 'absent');
     await attempts;
     await nats.launch();
     await reading;
@@ -202,7 +202,7 @@ describe('credentials', () => {
     await nats.stop();
   });
 
-  it('trusts a certificate authority of its own, and nobody else', async () => {
+  it('trusts its own certificate authority, and no other', async () => {
     const [cert, key] = ['cert.pem', 'key.pem'].map((name) => join(__dirname, '../test/tls', name));
     const nats = await startNats({ config: `tls { cert_file: "${cert}", key_file: "${key}" }` });
     const options = { service: 'test', servers: [nats.url.replace('nats:', 'tls:')] };

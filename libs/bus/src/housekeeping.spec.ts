@@ -51,7 +51,7 @@ describe('what runs leave behind', () => {
     return names.toSorted();
   };
 
-  it('goes with the end of a run: consumers nobody reads, and what lies in queues; of other runs nothing goes', async () => {
+  it('removes consumers without a reader and queued messages at the end of a run; leaves those of other runs', async () => {
     await createRuns('over', 'open');
     const readers: Consumption[] = [];
     for (const run of ['over', 'open']) {
@@ -228,7 +228,7 @@ describe('what runs leave behind', () => {
   });
 });
 
-it('streams of before are told to refuse what they used to drop; their sizes stay', async () => {
+it('older streams now refuse messages that they used to drop; their sizes stay', async () => {
   const nats = await startNats();
   const connection = await connect({ servers: nats.url });
   const jsm = await jetstreamManager(connection);

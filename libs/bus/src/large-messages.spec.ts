@@ -40,7 +40,7 @@ describe('a broker that takes small messages only', () => {
     await nats.stop();
   });
 
-  it('is told from one that takes next to nothing', async () => {
+  it('differs from one that takes next to nothing', async () => {
     const tiny = await startNats({ maxPayload: 32 * 1024 });
     const connecting = BusService.connect({ service: 'test', servers: [tiny.url] });
     await expect(connecting).rejects.toThrow(

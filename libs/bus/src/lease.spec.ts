@@ -74,7 +74,7 @@ it('stays with its holder while that is heard of, and while the broker is away; 
   const held = await acquire(first);
   const waited: RunLease[] = [];
   const next = acquire(second, waited);
-  await eventually('somebody who waits', () => waited.length > 0);
+  await eventually('a learner that waits', () => waited.length > 0);
   await nats.kill();
   // A new disk also loses the lease.
   nats.loseStore();
@@ -98,7 +98,7 @@ it('ends where the run was deleted, and is not written again', async () => {
   expect(await bus.runsBucket.get(runKeys.lease(runId))).toBeNull();
 });
 
-it('is not waited for any longer than somebody wants', async () => {
+it('is waited for only as long as the caller wants', async () => {
   const [first, second] = await Promise.all([connect(), connect()]);
   await acquire(first);
   const stop = new AbortController();

@@ -81,7 +81,7 @@ describe('requests', () => {
     expect(await code('uirl.test', 'slow')).toBe('timeout');
     release();
     expect(await code('uirl.test', 'other')).toBe('internal');
-    expect(await code('uirl.nobody', 'other')).toBe('no_responders');
+    expect(await code('uirl.absent', 'other')).toBe('no_responders');
     expect(await code('uirl.test', 'x'.repeat(65 * 1024 * 1024))).toBe('too_large');
   });
 
@@ -106,7 +106,7 @@ describe('requests', () => {
     expect(await ask()).toMatchObject({ ok: true });
   });
 
-  it('tells that nobody took a request, so that it can be sent again until the service is there', async () => {
+  it('reports that no service took a request, so that the caller can repeat it until the service is there', async () => {
     const { outMsgs: before } = bus.connection.stats();
     const ask = () => bus.request('uirl.late', makeTask(), 1_000);
     const asked = retry(RETRIES.request, ask, {

@@ -111,8 +111,8 @@ function stillFull(stream: string, share: number, consumers: readonly ConsumerIn
     .filter(({ left }) => left > 0)
     .map(({ name, left }) => `${name} (${left})`);
   return (
-    `${stream} is ${Math.round(100 * share)} % full and holds what is still to be read by ${behind.join(', ') || 'nobody yet'}. ` +
-    `Start who reads it, raise the bound (nats stream edit ${stream} --max-bytes), delete ended runs (ui-rl runs delete), or give up ` +
+    `${stream} is ${Math.round(100 * share)} % full and holds unread messages of ${behind.join(', ') || 'consumers that are not started'}. ` +
+    `Start their readers, raise the bound (nats stream edit ${stream} --max-bytes), delete ended runs (ui-rl runs delete), or give up ` +
     `what a monitor has not recorded (nats consumer rm ${stream} monitor-${stream.toLowerCase()})`
   );
 }

@@ -72,7 +72,7 @@ class ForeignController {
   @MessagePattern('elsewhere')
   async foreign(): Promise<void> {}
 
-  @ExhaustedHandler('nobody')
+  @ExhaustedHandler('absent')
   async orphan(): Promise<void> {}
 }
 
@@ -124,7 +124,7 @@ describe('the Nest transport', () => {
     [
       'an exhausted handler on its own',
       [ForeignController],
-      /exhausted:nobody belongs to no JetStreamHandler/,
+      /exhausted:absent belongs to no JetStreamHandler/,
     ],
     ['a placeholder without value', [LoaderController], /needs a value for {run}/],
     ['no handler at all', [], /there is none/],

@@ -34,7 +34,7 @@ describe('the streams of a broker', () => {
     await nats.stop();
   });
 
-  it('have bounds of their own', async () => {
+  it('have their own bounds', async () => {
     await open();
     const expected = STREAM_STORAGE.map(({ name, maxBytes = -1 }) => [name, maxBytes]);
     expect(await bounds()).toMatchObject(Object.fromEntries(expected));

@@ -100,7 +100,7 @@ describe('a message and its subject', () => {
     ['uirl.rollout.run.train', rollout],
     ['uirl.trajectory.run.train', { request: rollout }],
     ['uirl.event.run.warning', { runId: 'run', type: 'warning' }],
-    ['uirl.task.run', { description: 'whatever' }],
+    ['uirl.task.run', { description: 'press OK' }],
     ['test.anything', { runId: 'other' }],
   ])('agree: %s', (subject, message) => {
     expect(misplaced(subject, message)).toBeNull();

@@ -89,7 +89,7 @@ export const METRICS: readonly MetricInfo[] = [
   metric(
     'critic/explained_variance',
     'share',
-    'of the spread of returns, what the values of the critic before the step said; 0 is no better than one number for all',
+    'of the variance of returns that the critic explained before the step; 0 for a constant',
   ),
   metric('critic/value_mean', 'reward', 'mean value of the states of the batch, before the step'),
   metric('critic/return_mean', 'reward', 'mean of what the critic is trained towards'),
@@ -196,7 +196,7 @@ export const METRICS: readonly MetricInfo[] = [
   metric(
     'idle_ratio/actors',
     'share',
-    'of the time of places for episodes, how much nobody played in one, as their actors measured it',
+    'of the time of episode slots without an episode, as their actors measured it',
   ),
   metric(
     'idle_ratio/environments',

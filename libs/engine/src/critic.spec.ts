@@ -174,7 +174,7 @@ describe('a critic', () => {
     expect(await scores(engine, lessons)).not.toEqual(before);
   });
 
-  it('goes on from its checkpoint as if nothing had happened, and from no checkpoint of another model', async () => {
+  it('continues from its checkpoint with equal results, and refuses a checkpoint of another model', async () => {
     const [dir, policyDir] = [join(scratch, 'critic', '000001'), join(scratch, 'policy')];
     const models = [adapter(), critic];
     const loss = { name: 'value' };

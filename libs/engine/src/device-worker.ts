@@ -240,7 +240,7 @@ export class DeviceWorker {
     if (old.network !== others.network) {
       throw new EngineError(
         'request',
-        `samples of "${from}" cannot go on with "${to}", which is another model`,
+        `samples of "${from}" cannot continue with "${to}", which is another model`,
       );
     }
     await this.running.device.generator.move(old.weights, others.weights);

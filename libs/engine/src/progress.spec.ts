@@ -1,6 +1,6 @@
 import { shareReporter } from './progress';
 
-test('long work is told of every two seconds, short work not at all', () => {
+test('reports long work every two seconds, short work not at all', () => {
   let now = 0;
   const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
   const lines: string[] = [];

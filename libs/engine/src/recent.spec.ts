@@ -14,7 +14,7 @@ const get = (key: string): Promise<string> =>
     return key;
   });
 
-it('releases what nobody has asked for longest, and makes it again', async () => {
+it('releases the least recently used item, and makes it again', async () => {
   for (const key of ['a', 'b', 'a', 'c']) expect(await get(key)).toBe(key);
   expect(released).toEqual(['b']);
   await get('a');

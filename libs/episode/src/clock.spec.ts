@@ -33,7 +33,7 @@ test('a clock of the machine that is set ends nothing early, and holds nothing u
   set.mockRestore();
 });
 
-test('a service that stops waits for nothing, and what fails then is no unhandled rejection', async () => {
+test('a service that stops waits for nothing, and later failures are not unhandled rejections', async () => {
   const stopping = new AbortController();
   const waiting = clock(stopping).race(new Promise<never>(() => undefined));
   stopping.abort();

@@ -70,7 +70,7 @@ describe('buildPrompt', () => {
     expect(messages[1].content[1].text).toMatch(/No such action\.[^]*Enable Wi-Fi[^]*4\/8/);
   });
 
-  describe('of a screen that is told as text', () => {
+  describe('of a screen as text', () => {
     const text = 'page "Settings"\n button "Wi-Fi" (3,4)';
     const both: Screenshot = Object.assign(screen('d'), { text });
     const alone: Screenshot = Object.assign(screen('d'), { text, textOnly: true });

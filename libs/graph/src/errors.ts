@@ -1,4 +1,4 @@
-/** What kind of problem a `GraphError` reports. */
+/** The kind of problem that a `GraphError` reports. */
 export type GraphErrorCategory =
   /** shapes, types or names that do not match while a graph is built */
   | 'build'

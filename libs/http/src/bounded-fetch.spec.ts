@@ -106,7 +106,7 @@ it('skips link-local addresses of a name, and fails where there are no others', 
 
 it.each([
   [
-    'a port that nobody listens at',
+    'a port without a server',
     async () => boundedFetch({ maxBytes: 1 })(`http://127.0.0.1:${await freePort()}`),
     'ECONNREFUSED',
   ],

@@ -105,7 +105,7 @@ describe.each(families)('%s refuses', (name, others) => {
     expect(tensor).not.toBe('');
   });
 
-  it('weights that are no floating-point numbers, with file, tensor and type', async () => {
+  it('weights that are not floating-point numbers, with file, tensor and type', async () => {
     const file = copyOf(name);
     editHeader(file, (header) => {
       const entry = Object.values(header).find(({ shape }) => shape?.length === 2)!;

@@ -74,7 +74,7 @@ test('weights are saved under the names that checkpoints of the family have', as
   await expect(loadModelFolder(join(dir, 'saved'))).resolves.toMatchObject({ family: { name: 'qwen2-vl' } });
 });
 
-test('experts are saved as the published models store them, whatever the folder they come from', async () => {
+test('experts are saved as the published models store them, from any folder', async () => {
   for (const name of ['qwen3-vl-moe-a', 'qwen3-vl-moe-b']) {
     const original = join(__dirname, '../../../test/golden/fixtures', name, 'model');
     const { family, weights } = await loadModelFolder(original);

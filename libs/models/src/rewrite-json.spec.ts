@@ -1,6 +1,6 @@
 import { rewriteJson } from './rewrite-json';
 
-test('numbers keep their spelling, whatever is changed beside them', () => {
+test('numbers keep their spelling when other values change', () => {
   const text =
     '{"a": 1.0, "b": [1e-05, -2.50, 3, 0.5], "c": {"d": "1.0 \\"2.0\\" \\\\"}, "dtype": "bfloat16", "e": 1E6}';
   const rewritten = rewriteJson(text, (json) => ({ ...json, dtype: 'float32' }));

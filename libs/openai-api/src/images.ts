@@ -36,7 +36,7 @@ export async function readImage(url: string, param: string, maxPixels = MAX_PIXE
   const bytes = Buffer.from(url.slice(head.length), 'base64');
   const isPng = bytes.subarray(0, PNG.length).equals(PNG);
   if (!isPng && !CONVERTED.test(bytes.toString('latin1', 0, 16)))
-    throw invalid(param, `${bytes.length} bytes are no PNG, JPEG, WebP or GIF`);
+    throw invalid(param, `${bytes.length} bytes are not a PNG, JPEG, WebP or GIF`);
   const unreadable = (error: Error): never => {
     throw invalid(param, error.message);
   };

@@ -67,7 +67,7 @@ it.each([
   '<tool_call>{"name":"C",</tool_call>',
   '<tool_call>{"name":"C","arguments":{}} and more</tool_call>',
   `<tool_call>{"name":"C","arguments":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}</tool_call>`,
-])('leaves what is no call as text (%#)', (answer) => {
+])('leaves invalid calls as text (%#)', (answer) => {
   expect(readCalls(answer)).toEqual({ text: answer, calls: [] });
   expect(namesIn(`${answer} ${B}`)).toEqual(['B']);
 });

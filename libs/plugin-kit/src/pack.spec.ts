@@ -32,7 +32,7 @@ Above(0)(Options.prototype, 'bonus');
 exports.default = {
   kind: 'reward',
   name: 'outside',
-  description: 'Pays as it is told.',
+  description: 'Pays its configured amount.',
   options: Options,
   create: ({ bonus }) => ({ score: ({ success }) => (success ? bonus : 0) }),
 };
@@ -132,7 +132,7 @@ describe('the packed plugin-kit', () => {
     const components = JSON.parse(listed.stdout) as { name: string }[];
     expect(components.find(({ name }) => name === 'outside')).toMatchObject({
       kind: 'reward',
-      description: 'Pays as it is told.',
+      description: 'Pays its configured amount.',
       file: join(folder, 'reward/index.js'),
       options: [{ name: 'bonus', doc: 'what success pays', expected: 'a number above 0', default: 2 }],
     });

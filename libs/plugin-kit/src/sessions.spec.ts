@@ -97,7 +97,7 @@ describe('Sessions', () => {
     expect(environment.clicks).toEqual([7]);
   });
 
-  it('tells the state while the episode goes on, and that of the first frame where it cannot', async () => {
+  it('gives the state during the episode, and that of the first frame if it cannot', async () => {
     const without = await opened(sessions);
     expect(await sessions.inspect(without, 1000)).toEqual({ ok: true, value: { clicks: 0 } });
     environment.onInspect = async () => ({ ok: true, value: { clicks: environment.clicks.length } });
@@ -145,7 +145,7 @@ describe('Sessions', () => {
     );
   });
 
-  it('refuses what is no action with the correction, and goes on', async () => {
+  it('refuses an invalid action with the correction, and continues', async () => {
     const sessionId = await opened(sessions);
     const bad = await sessions.step({
       sessionId,

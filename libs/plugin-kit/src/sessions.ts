@@ -165,7 +165,7 @@ export class Sessions {
   }
 
   /**
-   * What checks could refer to now; `unsupported` if the environment has no survey. A failure does not end the
+   * The values that checks could refer to now; `unsupported` if the environment has no survey. A failure does not end the
    * session.
    */
   survey(sessionId: string, at: Point | null, deadlineMs: number): Promise<Reply<Survey>> {

@@ -39,7 +39,7 @@ it('chooses by its sequence', () => {
   }
 });
 
-it('gives every name a seed of its own', () => {
+it('gives every name its own seed', () => {
   const names = Array.from({ length: 1_000 }, (_, i) => `model.layers.${i}.weight`);
   expect(new Set(names.map((name) => seedFor(name, 0))).size).toBe(names.length);
   expect(seedFor('a', 0)).not.toBe(seedFor('a', 1));

@@ -33,7 +33,7 @@ describe('a generated migration', () => {
     await expect(draftMigration(database.dataSource, 'too-early')).rejects.toThrow(/have not run yet/);
   });
 
-  it('is not made where nothing differs, or under a name that is no file name', async () => {
+  it('is not made if nothing differs, or under an invalid file name', async () => {
     await migrate(database.dataSource);
     expect(await draftMigration(database.dataSource, 'nothing')).toBeNull();
     await expect(draftMigration(database.dataSource, '../escape')).rejects.toThrow(/not a migration name/);

@@ -67,7 +67,7 @@ export const DEADLINES = {
     then: 'it counts as gone: what it was asked is asked of another one, until it reports again',
   },
   samplerWeights: {
-    what: 'samplers, to load new weights, or to go on with them, where others have them already',
+    what: 'samplers, to load new weights or to switch to them, once other samplers have them',
     ms: 30_000,
     then: 'the policy is sampled by those others meanwhile',
   },
@@ -223,7 +223,7 @@ export const DEADLINES = {
     then: 'it is killed, with all that it started',
   },
   unreadConsumer: {
-    what: 'a reader of its own copy of a stream (`ui-rl train`), to ask for the next message',
+    what: 'a private consumer of a stream (`ui-rl train`), to request the next message',
     ms: 600_000,
     then: 'the broker deletes its consumer; it is made anew when it asks again',
   },
@@ -243,7 +243,7 @@ export const DEADLINES = {
     then: 'status 503; what is recorded does not wait for it',
   },
   liveConnection: {
-    what: 'a page that is told of changes, before it has to connect again',
+    what: 'a page that receives changes, before it has to connect again',
     ms: 3_600_000,
     then: 'it does so by itself',
   },

@@ -16,7 +16,7 @@ function failing(times: number): { attempts: number; run: () => Promise<string> 
 }
 
 describe('retry', () => {
-  it('goes on until it succeeds', async () => {
+  it('retries until it succeeds', async () => {
     const operation = failing(3);
     expect(await retry(quick, operation.run)).toBe('done');
     expect(operation.attempts).toBe(4);

@@ -21,7 +21,7 @@ class FakeProcesses implements SamplerProcesses {
     this.report = report;
   }
 
-  /** A process that reports until it is told to stop. */
+  /** A process that reports until the test stops it. */
   async join(instance: string, answer: Answer, scores = SCORES): Promise<void> {
     this.answers.set(instance, answer);
     let holds: string[] = [];
@@ -151,7 +151,7 @@ it('takes neither other weights nor too many tokens for an answer', async () => 
   expect((await sampler.sample(request('one', { maxTokens: 1 }))).digest).toBe(digestOf('one'));
 });
 
-it('asks nobody else what nobody can do', async () => {
+it('does not retry a bad request with another process', async () => {
   for (const name of ['a', 'b']) void processes.join(name, () => Promise.resolve(refusal('bad_request')));
   await sampler.publish('one');
   const refused = { category: 'request', message: 'said bad_request' };
@@ -159,7 +159,7 @@ it('asks nobody else what nobody can do', async () => {
   expect(asked()).toHaveLength(1);
 });
 
-it('ends what nobody waits for any more', async () => {
+it('ends aborted requests', async () => {
   void processes.join('a', () => new Promise(() => undefined));
   await sampler.publish('one');
   const gone = new AbortController();

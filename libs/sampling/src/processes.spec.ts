@@ -80,7 +80,7 @@ it('leaves out who says nothing, unless this process could not listen', () => {
   later.mockRestore();
 });
 
-it('tells at once of whatever changes', () => {
+it('reports every change at once', () => {
   report('a', []);
   const before = processes.change;
   report('a', []);

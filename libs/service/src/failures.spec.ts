@@ -6,7 +6,7 @@ import { causesOf, isMisconfiguration, Misconfigured, passes } from './failures'
 
 const wrapped = (cause: unknown): Error => new Error('the learner cannot start', { cause });
 
-it('what is for people to change is told from what passes, however deep it lies', async () => {
+it('distinguishes failures that need operator action from transient ones, at any depth of causes', async () => {
   for (const error of [
     new PluginError('unknown', 'no such reward'),
     new SettingsError([{ category: 'file', message: 'tasks[0].path was never uploaded' }]),

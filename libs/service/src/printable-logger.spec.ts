@@ -33,7 +33,7 @@ it('writes the stack of an error so, too', () => {
   expect(text).toMatch(/\n {4}at .*printable-logger\.spec/);
 });
 
-it('keeps to the levels that it is told, and to the lines of what it says itself', () => {
+it('prints its configured levels only, and messages of plain lines', () => {
   const logger = new PrintableLogger({ colors: false, logLevels: ['error'] });
   expect(logger.isLevelEnabled('log')).toBe(false);
   expect(written((quiet) => quiet.log('first\n  second'))).toMatch(/first\n {6}second\n$/);

@@ -153,7 +153,7 @@ it('leaves a run to others that it cannot serve itself, and says which host is s
   expect((await bus.runs.state(runId))?.phase).toBe('baseline');
 });
 
-it('never fails a run that was served before, whatever is wrong with this host', async () => {
+it('never fails a run that was served before, for any fault of this host', async () => {
   const runId = await createRun();
   await begin(() => aborted);
   await eventually('ready', () => told(runId, 'service_ready').length === 1);

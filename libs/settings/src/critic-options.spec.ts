@@ -29,7 +29,7 @@ it.each<[RunFileOptions, string[]]>([
   expect(critic.loss).toEqual({ name: 'value', value_clip: 0.2 });
 });
 
-it('options of the critic and of its components have a place and flags of their own', () => {
+it('options of the critic and of its components have their own place and flags', () => {
   const options = {
     algorithm: { advantage: 'gae', gamma: 1 },
     critic: { value_clip: 0.5, lora: { rank: 4 } },

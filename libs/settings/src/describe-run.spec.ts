@@ -127,7 +127,7 @@ it('completes what was announced by hand', async () => {
   expect(rows.get('rollout.group_size')).toMatchObject({ value: 4, differs: false });
 });
 
-it('shows with name and value what nobody here describes, and what sounds like a secret not at all', async () => {
+it('shows undescribed options with name and value, and hides options that sound like secrets', async () => {
   const odd = { ...OPTIONS, rollout: { group_size: 8, moon_phase: 'full', api_key: 'hush' } };
   const rows = rowsOf(describeRun(odd, await loadComponents()));
   expect(rows.get('algorithm.loss')).toMatchObject({ value: 'mine', differs: true });

@@ -77,7 +77,7 @@ it.each<[string, RunFileSource['flags'], RegExp]>([
   expect(() => read(text, ...(flags ?? []))).toThrow(message);
 });
 
-it('whoever receives a run file refuses paths of other machines, and folders as models', () => {
+it('a service that receives a run file refuses paths of other machines, and folders as models', () => {
   const run = read(TASKS, '--load_checkpoint', '../adapter');
   run.model.name = '/models/mine';
   expect(() => parseRunFile(run, registry, 'run x')).toThrow(
@@ -85,7 +85,7 @@ it('whoever receives a run file refuses paths of other machines, and folders as 
   );
 });
 
-it('whoever receives a run file loads no module that it names, and says how one is allowed', () => {
+it('a service that receives a run file loads no module that it names, and says how to allow one', () => {
   const marker = join(folder, 'loaded');
   const module = join(folder, 'evil.js');
   writeFileSync(module, `require('node:fs').writeFileSync(${JSON.stringify(marker)}, '')`);
@@ -105,7 +105,7 @@ it('a component with an uploaded file is made by the service that has fetched it
   expect(parseRunFile(run, registry).algorithm.loss).toMatchObject({ weights_of_mine: address });
 });
 
-it('names of models are no folders, whatever lies in the working directory', () => {
+it('names of models are not folders, even if the working directory has such a folder', () => {
   mkdirSync(join(folder, 'cwd/lab'), { recursive: true });
   const named = (models: string[]) =>
     readRunFile(

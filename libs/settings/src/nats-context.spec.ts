@@ -88,7 +88,7 @@ describe('the broker of ui-rl up', () => {
 });
 
 describe('private files', () => {
-  it('are for this user alone, whatever was there', () => {
+  it('are for this user alone, also where a file was there', () => {
     writeFileSync(file, 'old', { mode: 0o644 });
     writePrivateFile(file, 'new');
     expect(statSync(file).mode & 0o777).toBe(0o600);

@@ -88,7 +88,7 @@ export async function loadRunFile(
   return { run: readRunFile(source, registry), registry };
 }
 
-/** The components that a run file may choose: bundled ones, those of `plugins`, and those of its own `plugins`. */
+/** The components that a run file may choose: bundled ones, those of `plugins`, and those of the file's `plugins`. */
 export function loadRunFileComponents(
   source: RunFileSource,
   plugins: readonly string[] = [],
@@ -167,7 +167,7 @@ function yamlOf(file: string): unknown {
   try {
     return readYaml(readFileSync(file, 'utf8'));
   } catch (cause) {
-    throw settingsError('file', `${file} is no YAML: ${(cause as Error).message}`, { cause });
+    throw settingsError('file', `${file} is not YAML: ${(cause as Error).message}`, { cause });
   }
 }
 

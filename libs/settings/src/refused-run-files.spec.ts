@@ -257,7 +257,7 @@ describe('a run file that is wrong', () => {
       'type',
       /async.straggler_factor is 0.5, expected 0, or a number of at least 1/,
     ],
-    ['a: [', 'file', /is no YAML/],
+    ['a: [', 'file', /is not YAML/],
     ['- 1', 'type', /must hold options by group/],
   ])('refuses %j', (text, category, message) => {
     const flags = MINIMAL.filter((_, index) => !(text.startsWith('tasks') && (index === 2 || index === 3)));

@@ -11,7 +11,7 @@ import {
 } from './index';
 
 describe('the environment of a service', () => {
-  it('has defaults for a machine of its own', () => {
+  it('has defaults for a dedicated machine', () => {
     expect(readServiceSettings('actor', {})).toMatchObject({
       nats: { servers: ['nats://127.0.0.1:4222'], tls: undefined },
       database: { kind: 'pglite', dataDir: join(process.cwd(), 'runs', 'monitor-db') },

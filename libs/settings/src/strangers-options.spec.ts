@@ -7,7 +7,7 @@ import { describeComponents, describeRunFile, loadRunFile, optionsHelp, redactRu
 const PLUGIN = `exports.components = [
   {
     kind: 'policy-loss', name: 'mine', description: 'A loss of my own.', inputs: ['advantages'], scope: 'token',
-    options: { sharpness: { type: 'number', description: 'how sharp', default: 2, above: 0 }, reward_threshold: { type: 'number', description: 'a name somebody else has', default: 0 } },
+    options: { sharpness: { type: 'number', description: 'how sharp', default: 2, above: 0 }, reward_threshold: { type: 'number', description: 'a name that another component has', default: 0 } },
     create: (options) => ({ options, build: () => {} }),
     conflicts: ({ sharpness }, { rollout }) => sharpness > rollout.group_size ? ['sharper than the group is large'] : [],
   },

@@ -36,7 +36,7 @@ export async function eventually<T>(
     }
     await delay(everyMs);
   }
-  throw new Error(`waited ${timeoutMs} ms in vain for ${what}; last seen: ${String(last)}`);
+  throw new Error(`timed out after ${timeoutMs} ms waiting for ${what}; last seen: ${String(last)}`);
 }
 
 /** The environment variables that every child process needs. */

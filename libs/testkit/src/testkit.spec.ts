@@ -33,7 +33,7 @@ describe('launchers', () => {
     await expect(startNats({ config: 'nonsense {' })).rejects.toThrow(/nats-server ended: .*/s);
   });
 
-  it('runs a PostgreSQL of its own, through a crash', async () => {
+  it('runs its own PostgreSQL, through a crash', async () => {
     const postgres = await startPostgres();
     await query(postgres.url, 'create table t as select 41 + 1 as answer');
     await postgres.kill();
@@ -81,13 +81,13 @@ describe('FaultyProxy', () => {
   });
 });
 
-it('finds ports that nobody listens on', async () => {
+it('finds ports without a listener', async () => {
   await expect(read(await freePort())).rejects.toThrow(/ECONNREFUSED/);
 });
 
 it('stops waiting and reports what it saw last', async () => {
   await expect(eventually('a miracle', () => null, 50)).rejects.toThrow(
-    /in vain for a miracle; last seen: null/,
+    /waiting for a miracle; last seen: null/,
   );
 });
 

@@ -322,7 +322,7 @@ export class TinkerEngine implements Engine {
     if (!this.trained.get(model).hasGradients) return;
     const error = new TinkerError(
       'worker',
-      "gradients wait for a step that is not to come, and Tinker's API cannot forget them: the run has to go on from its newest checkpoint",
+      "gradients wait for a step that will not come, and Tinker's API cannot discard them: the run has to continue from its newest checkpoint",
     );
     this.lose(error);
     throw error;

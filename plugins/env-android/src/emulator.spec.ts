@@ -66,7 +66,7 @@ it('is used without being named, and loads its snapshot before each episode', as
   await made.close();
 });
 
-it('a snapshot that is not there, and a token that is wrong, are told in the words of the console', async () => {
+it('reports a missing snapshot, and a wrong token, in the words of the console', async () => {
   const absent = await environment(variables, { snapshot: 'dirty' });
   const reply = await absent.open({ task: task(), seed: 1 }, within(1_500));
   expect(reply).toMatchObject({

@@ -164,7 +164,7 @@ it('begins without ADBKeyBoard, which an episode of another run has left behind'
   await next.discard();
 });
 
-it('a text that takes longer than there is time is cut short, and the episode goes on', async () => {
+it('a text that takes longer than there is time is cut short, and the episode continues', async () => {
   const { phone } = phones[0];
   const session = await opened();
   phone.typed = '';
@@ -222,7 +222,7 @@ it('reads size and orientation anew with each screenshot', async () => {
   await session.discard();
 });
 
-it('gives each episode a device of its own; others wait, and hear that there is no room', async () => {
+it('gives each episode its own device; others wait, and hear that all are in use', async () => {
   const both = await started(phones);
   const [a, b] = await Promise.all([open(both), open(both)]);
   expect(new Set([a, b].map(({ state }) => state?.device)).size).toBe(2);
@@ -273,7 +273,7 @@ it('another device takes over where one fails before its episode began', async (
   await proxy.stop();
 });
 
-it('a device that does not tell what has the focus is no verdict', async () => {
+it('a device that does not report the focus gives no verdict', async () => {
   const phone = new Phone();
   const adbd = await FakeAdbd.listen(phone);
   const session = await open(await started([adbd]), { validators: [{ focus: 'com.android.settings' }] });
@@ -332,7 +332,7 @@ it.each([
   });
 });
 
-it('a start that the device does not take is no episode', async () => {
+it('a start that the device refuses makes no episode', async () => {
   const made = await started([phones[0]]);
   const reply = await made.open(
     { task: task({ start: { open: 'org.example.absent' } }), seed: 1 },

@@ -157,7 +157,7 @@ function noDevice({ address }: AdbServer, { unusable }: DevicePool, serials: rea
   const missing = serials.length === 0 ? 'no emulator' : `none of ${serials.join(', ')}`;
   const hint = [...unusable.values()].includes('unauthorized')
     ? 'say yes to "Allow USB debugging" on its screen'
-    : 'see "adb devices"; a phone of your own takes part where ANDROID_SERIAL of the env service names it';
+    : 'see "adb devices"; your phone takes part if ANDROID_SERIAL of the env service names it';
   const listed = unusable.size === 0 ? missing : states;
   return new DeviceError(
     'crashed',

@@ -45,7 +45,7 @@ describe('the protocol over pipes', () => {
     ]);
   });
 
-  it('makes an answer that is too large an error, and goes on', async () => {
+  it('makes an answer that is too large an error, and continues', async () => {
     await browserSays(`{"id":7,"result":{"value":"${'x'.repeat(33 * MIB)}"},"sessionId":"noisy"}`);
     await browserSays('{"id":8,"result":{}}');
     expect(received).toEqual([
@@ -99,12 +99,12 @@ describe('the protocol over pipes', () => {
     expect(floods).toEqual([]);
   });
 
-  it('ends a browser that says what is no message', async () => {
+  it('ends a browser that sends an invalid message', async () => {
     await browserSays('{"id":1,');
     expect(ends).toBe(1);
   });
 
-  it('tells of the end, also whoever asks later', async () => {
+  it('reports the end, also to later listeners', async () => {
     const told: string[] = [];
     pipe.onclose = () => told.push('first');
     fromBrowser.destroy();

@@ -160,7 +160,7 @@ describe('checks of a page', () => {
     }
   });
 
-  it('do not hold of what is not there or is something else, whatever they ask', async () => {
+  it('do not hold of missing or different values, for any condition', async () => {
     lab.page(
       'stored',
       `<input id="city"><input id="gift" type="checkbox"><iframe srcdoc="<p id=inner>x"></iframe><script>
@@ -217,7 +217,7 @@ describe('checks of a page', () => {
     expect(cases.map(([check], place) => [check, results[place].holds])).toEqual(cases);
   });
 
-  it('tell nobody what is stored, nor what follows a path', async () => {
+  it('reveal neither stored values nor the query of an address', async () => {
     const told = JSON.stringify((await play(true))![CHECK_RESULTS]) + lab.log.join('\n');
     expect(told).not.toMatch(/hidden-secret|hidden-token/);
   });
@@ -237,7 +237,7 @@ describe('checks of a page', () => {
     expect(unasked).toEqual({ real: 1 });
   });
 
-  it('refuse a selector that nobody can read before the episode begins', async () => {
+  it('refuse an invalid selector before the episode begins', async () => {
     const task = {
       description: 'x',
       environment: { kind: 'browser', options: { page: 'shop', viewport: VIEWPORT } },
@@ -264,7 +264,7 @@ describe('checks of a page', () => {
     });
   });
 
-  it('are asked of pages that somebody is logged in to', async () => {
+  it('apply to pages that need a login', async () => {
     const cookie = {
       ...{ name: 'login', value: 'secret-of-anna', domain: '127.0.0.1', path: '/', expires: -1 },
       ...{ httpOnly: true, secure: false, sameSite: 'Lax' },
@@ -301,7 +301,7 @@ describe('checks of a page', () => {
       expect(verify(checks, value(await lab.sessions.closeSession(sessionId)).state)).toBe(knows);
     }
     const messages = await Promise.all(
-      ['broken', 'odd', 'nobody'].map(async (name) => JSON.stringify(await open(name))),
+      ['broken', 'odd', 'unknown'].map(async (name) => JSON.stringify(await open(name))),
     );
     expect(messages[0]).toContain('holds no JSON object');
     expect(messages[1]).toContain('cookies.0.value must be a string');

@@ -198,7 +198,7 @@ describe('processes', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('cannot be started from what is no browser, which is said at once', async () => {
+  it('cannot be started from a program that is not a browser, and says so at once', async () => {
     const create = (path: string) =>
       browser.create(new BrowserOptions(), {
         pages: {},

@@ -52,7 +52,7 @@ describe('a frame of another site', () => {
     for (const end = Date.now() + 10_000; ; await sleep(20)) {
       const { log } = value(await lab.sessions.inspect(sessionId, 5_000)) as { log: string[] };
       if (log.includes(line)) return log;
-      if (Date.now() > end) throw new Error(`nobody has told "${line}", but: ${log.join('; ')}`);
+      if (Date.now() > end) throw new Error(`the log does not have "${line}", but: ${log.join('; ')}`);
     }
   }
 

@@ -102,12 +102,12 @@ describe('the way of a page to the network', () => {
     expect(await ask(way, NAME, port)).toEqual({ code: 0, said: 'here' });
   });
 
-  it('says that nobody listens', async () => {
+  it('says that nothing listens', async () => {
     const origin = 'http://127.0.0.1:9';
     expect(await ask(await open([origin], [origin]), '127.0.0.1', 9)).toEqual({ code: 4, said: '' });
   });
 
-  it('closes connections that are open, and those that are no SOCKS at all', async () => {
+  it('closes open connections, and connections that do not speak SOCKS', async () => {
     const origin = `http://127.0.0.1:${port}`;
     const way = await open([origin], [origin]);
     const socket = connect(Number(new URL(way.url).port), '127.0.0.1')

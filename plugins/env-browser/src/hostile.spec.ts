@@ -171,7 +171,7 @@ describe('text of a page', () => {
       "({ list: new Proxy([], { get: (_list, key) => (key === 'length' ? Infinity : 0) }) })",
     ],
     ['that has no end', '(() => { const o = {}; o.o = o; return o; })()'],
-  ])('is no state that any check holds of: one %s', async (_name, state) => {
+  ])('no check holds of a state: one %s', async (_name, state) => {
     lab.page('p', onClick(`window.uirl.state = () => ${state}`));
     const checks: Check[] = [{ path: 'text', operator: 'exists', value: false }];
     const player = await lab.open({ page: 'p' }, { checks });

@@ -84,7 +84,11 @@ describe('a page that is reset in place', () => {
     ['an interval', 'setInterval(() => {}, 1000)', 'setInterval'],
     ['a timer', 'setTimeout(() => {}, 1e6)', 'setTimeout'],
     ['a timer that a timer starts again', '(function again() { setTimeout(again, 1) })()', 'setTimeout'],
-    ['frames that go on', '(function again() { requestAnimationFrame(again) })()', 'requestAnimationFrame'],
+    [
+      'frames without an end',
+      '(function again() { requestAnimationFrame(again) })()',
+      'requestAnimationFrame',
+    ],
     [
       'an idle callback',
       'requestIdleCallback(function again() { requestIdleCallback(again) })',
@@ -218,7 +222,7 @@ describe('a page that is reset in place', () => {
     expect(lab.log.filter((line) => line.startsWith('warn'))).toHaveLength(1);
   });
 
-  it('is compared at its first resets, of whatever seed', async () => {
+  it('is compared at its first resets, with any seed', async () => {
     show(page(`box.style.width = '80px'`));
     const seeds = [1, 2, 3, 4];
     const frames: string[] = [];

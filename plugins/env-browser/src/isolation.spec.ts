@@ -179,7 +179,7 @@ describe('a tab that is kept for another page', () => {
     await again.close();
   });
 
-  it('is not kept with more origins than one, whose storage nobody could clean', async () => {
+  it('is not kept with more origins than one, whose storage could not be cleaned', async () => {
     lab.page('q', SEEKER);
     const before = lab.kept();
     const both = { page: 'p', path: 'seeker.html', allowed_origins: ['http://q.uirl'] };

@@ -136,7 +136,7 @@ describe('files of a local page', () => {
     }
   });
 
-  it('are missing in a folder without a page of its own, which is told by its name', async () => {
+  it('are missing in a folder without an index page, and the error names the folder', async () => {
     await expect(lab.open({ page: 'folders', path: 'sub/empty' })).rejects.toThrow(
       'the folder of the page "folders" has no sub/empty/index.html',
     );

@@ -61,9 +61,7 @@ export class BrowserOptions {
   @Min(1)
   record_total_mb = 2_048;
 
-  @Doc(
-    "on: Chromium's sandbox, and pages of the web only where there is one; off: none, whatever pages are shown",
-  )
+  @Doc("on: Chromium's sandbox, and pages of the web only where it works; off: no sandbox, for any page")
   @IsIn(['on', 'off'])
   sandbox: 'on' | 'off' = 'on';
 

@@ -138,11 +138,11 @@ describe('a page that ends its episode', () => {
 
   it.each<[string, string]>([
     ['writes itself anew', withState('document.open(); document.write("<p>new"); document.close()')],
-    ['closes a window of its own', plain('window.open("about:blank")?.close()')],
+    ['closes its own window', plain('window.open("about:blank")?.close()')],
     ['takes away the frame that was clicked', FRAME('frameElement.remove()')],
     ['goes back where nothing was before', withState('history.back()')],
     ['prints itself', withState('print()')],
-  ])('not: one that %s goes on', async (_name, html) => {
+  ])('not: one that %s continues', async (_name, html) => {
     lab.page('p', html);
     const player = await lab.open({ page: 'p' });
     expect((await player.act(CLICK)).done).toBe(false);

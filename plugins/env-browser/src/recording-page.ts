@@ -65,7 +65,7 @@ export function picture(atMs: number, type: 'png' | 'jpeg', base64: string): str
   return `<section data-at="${Math.round(atMs)}"><img alt="" src="data:image/${type};base64,${base64}"></section>\n`;
 }
 
-/** An action and its position. Typed text is omitted: the screenshot shows whatever is visible of it. */
+/** An action and its position. Typed text is omitted: the screenshot shows its visible part. */
 export function actionPart(atMs: number, action: Action, { width, height }: Screenshot): string {
   const point = pointOf(action);
   const percent = (value: number, size: number) => ((100 * (value + 0.5)) / size).toFixed(2);

@@ -12,7 +12,7 @@ const FORM = `<title>Form “A”</title>
 <div role="switch" aria-checked="true" aria-label="Wi-Fi" style="height: 20px; width: 40px"></div>
 <details style="height: 20px"><summary style="height: 20px">More</summary></details>
 <p>Some <b>plain</b> words</p>
-<p aria-label="x" hidden>nobody sees me</p>
+<p aria-label="x" hidden>never visible</p>
 <div style="height: 20px; overflow: hidden"><button style="margin-top: 30px">Inside</button></div>
 <div style="position: relative; height: 20px"><button style="position: absolute">Covered</button><div style="position: absolute; inset: 0; background: #fff"></div></div>
 <button style="position: absolute; top: 900px; left: 10px">Far below</button>
@@ -68,7 +68,7 @@ describe('a screen as text', () => {
     expect(text).toMatch(/\n\s+switch "Wi-Fi" checked \(20,\d+\)/);
     expect(text).toMatch(/"More" collapsed \(\d+,\d+\)/);
     expect(text).toMatch(/\n\s+text "plain" \(\d+,\d+\)/);
-    expect(text).not.toContain('nobody sees me');
+    expect(text).not.toContain('never visible');
     await player.close();
   });
 

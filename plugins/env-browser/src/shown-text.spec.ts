@@ -94,7 +94,7 @@ describe('the text of a page', () => {
       '<template>Thank you</template><script>"Thank you"</script><noscript>Thank you</noscript>',
     ],
     ['attribute', '<img alt="Thank you" title="Thank you"><input placeholder="Thank you">'],
-    ['word that goes on in another block', '<p>Thank y</p><p>ou'],
+    ['word that continues in another block', '<p>Thank y</p><p>ou'],
     ['pair of controls', '<button>Thank y</button><button>ou</button>'],
   ])('is not that of a %s', async (_name, html) => {
     expect(await judge(html, [text('Thank you'), text('Thank you', 'not_contains')])).toEqual([false, true]);

@@ -19,7 +19,7 @@ describe('the failure of a tab', () => {
     expect(failure.happened).toBe(true);
   });
 
-  it('is told once to everybody, also where it has happened', () => {
+  it('is reported once to every listener, also to a late one', () => {
     const told: string[] = [];
     failure.whenHappened(({ code }) => told.push(`before ${code}`));
     failure.happens(crash);

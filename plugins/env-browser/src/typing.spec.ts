@@ -101,7 +101,7 @@ describe('typing', () => {
     expect(await keys(257)).toMatchObject({ length: 257, keydown: 0, keypress: 0, keyup: 0, input: 1 });
   });
 
-  it('a text that takes longer than there is time is cut short, and the episode goes on', async () => {
+  it('a text that takes longer than there is time is cut short, and the episode continues', async () => {
     // Slightly more than the time reserved for the screenshot.
     const { outcome, area } = await typeInto('area', '\n'.repeat(9_000), 3_000);
     expect(outcome).toBe('cut_short');

@@ -91,7 +91,7 @@ describe('actions on a desktop', () => {
     expect(clicks(acted)).toEqual(expected);
   });
 
-  it('two clicks at the same place are no double click', async () => {
+  it('two clicks at the same place are not a double click', async () => {
     const first = await act({ action: 'click', x: 60, y: 40 });
     const second = await act({ action: 'click', x: 60, y: 40 });
     expect([...clicks(first), ...clicks(second)]).toEqual([
@@ -174,13 +174,13 @@ describe('actions on a desktop', () => {
     expect(lab.traces()).toEqual([]);
   });
 
-  it('shows the same first frame for the same seed, after whatever came before', async () => {
+  it('shows the same first frame for the same seed, after any earlier episode', async () => {
     const again = await lab.play({ page: 'events', reset: { colour: '#c81e32' } }, { seed: 7 });
     expect(again.first.sha256).toBe(player.first.sha256);
     await again.close();
   }, 60_000);
 
-  it('goes on to judge a page that the agent has closed', async () => {
+  it('still judges a page that the agent has closed', async () => {
     const closed = await lab.play({ page: 'events' }, { seed: 3 });
     await closed.act({ action: 'click', x: 30, y: 40 });
     const reply = await closed.act({ action: 'key', keys: ['ctrl', 'w'] });
@@ -188,7 +188,7 @@ describe('actions on a desktop', () => {
     expect(await closed.close()).toMatchObject({ title: 'events 3', events: expect.anything() as unknown });
   }, 60_000);
 
-  it('a page that never ends what it does is told as too slow, and leaves nothing', async () => {
+  it('a page that never ends its work fails as too slow, and leaves nothing', async () => {
     const stuck = await lab.play({ page: 'events' });
     lab.addPage('stuck', '<script>window.uirl = { reset() { for (;;); } }</script>');
     expect(await lab.open({ page: 'stuck' }, { deadlineMs: 6_000 })).toMatchObject({

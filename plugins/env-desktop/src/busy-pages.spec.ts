@@ -40,7 +40,7 @@ describe('a page on a desktop', () => {
   const click = (player: Player) => player.act({ action: 'click', x: 30, y: 200 }, 10_000);
   const still = (player: Player) => player.act({ action: 'wait', seconds: 0 }, 10_000);
 
-  it('that waits for its dialog shows it, and goes on when the agent has closed it', async () => {
+  it('that waits for its dialog shows it, and continues when the agent has closed it', async () => {
     const player = await lab.play({ page: 'alerts' });
     const asked = await click(player);
     expect(asked).toMatchObject({ outcome: 'not_responding', done: false });
@@ -58,7 +58,7 @@ describe('a page on a desktop', () => {
     expect(await player.close()).toEqual({ clicks: 1 });
   }, 60_000);
 
-  it('that does not answer at the end is told as hung', async () => {
+  it('that does not answer at the end fails as hung', async () => {
     const player = await lab.play({ page: 'insists' });
     await click(player);
     await expect(player.close()).rejects.toThrow(

@@ -8,7 +8,7 @@ export const KEEPER_SCRIPT = `
 mark=$1 user=$2 number=$3 folder=$4
 while read -r _; do :; done
 
-# Those that have ended, but that nobody has asked for yet, have no environment, and state Z.
+# Zombies (ended, but not reaped yet) have no environment, and state Z.
 alive() {
   if [ -n "$user" ]; then
     grep -slE "^Uid:[[:space:]]+$user[[:space:]]" /proc/[0-9]*/status | xargs -r grep -sLE '^State:[[:space:]]*[ZX]'
@@ -22,7 +22,7 @@ while [ $tries -lt 60 ]; do
   tries=$((tries + 1))
   found=$(alive)
   [ -n "$found" ] || break
-  # All at once where they have a user of their own: one that forks as fast as it can does not get away.
+  # All at once if they have their own user: one that forks as fast as it can does not get away.
   [ -z "$user" ] || setpriv --reuid="$user" --regid="$user" --clear-groups -- /bin/sh -c 'kill -KILL -1' 2>/dev/null
   for file in $found; do
     pid=\${file#/proc/}

@@ -104,7 +104,7 @@ describe('a desktop', () => {
     expect(interfaces).not.toMatch(/eth|0000/);
   });
 
-  it('lets nobody in without the cookie, and listens on no port', async () => {
+  it('refuses connections without the cookie, and listens on no port', async () => {
     const player = await lab.play({ application: 'shell' });
     const { number } = last();
     const { createClient } = await import('x11');
@@ -141,7 +141,7 @@ describe('a desktop', () => {
     ['a program without a window', 'nothing', /sleep has shown no window in 6000 ms/, 'no_window'],
     ['a program without the window', 'two', /no window with "wanted title" in its title/, 'no_window'],
     ['a program whose state cannot be read', 'liar', /ended with code 4; it said: oops/, 'application_error'],
-    ['a program whose state is no state', 'talker', /is not JSON: not json/, 'application_error'],
+    ['a program whose state is not JSON', 'talker', /is not JSON: not json/, 'application_error'],
     ['a program that takes all memory', 'glutton', /uses \d+ MiB, more than the 300 of memory_mb/, 'crashed'],
   ])('%s ends its episode and says why', async (_what, application, message, code) => {
     let reply: unknown = await lab.open({ application });
@@ -170,7 +170,7 @@ describe('a desktop', () => {
     });
   });
 
-  it('Xvfb that hangs is told as too slow', async () => {
+  it('Xvfb that hangs fails as too slow', async () => {
     const player = await lab.play({ application: 'shell' });
     process.kill(pidOf('Xvfb'), 'SIGSTOP');
     expect(await player.ask({ action: 'click', x: 5, y: 5 }, 2_000)).toMatchObject({
@@ -178,7 +178,7 @@ describe('a desktop', () => {
     });
   });
 
-  it('a program that somebody has closed is no failure', async () => {
+  it('a program that the agent has closed is not a failure', async () => {
     const player = await lab.play({ application: 'shell' });
     await player.act({ action: 'key', keys: ['ctrl', 'd'] });
     const { done, outcome } = await player.act({ action: 'wait', seconds: 1 });

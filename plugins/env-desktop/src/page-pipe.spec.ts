@@ -33,7 +33,7 @@ const notYet = says(undefined);
 const failsWith = (message: string) => ({ error: { message } });
 const replaced = failsWith('Inspected target navigated or closed');
 
-it('waits for the page behind its address, whatever the empty page before it says', async () => {
+it('waits for the page at its address, and ignores the empty page before it', async () => {
   const { pipe, evaluated } = browserThatSays([notYet, replaced, notYet, answers('late'), answers('later')]);
   await pipe.attach(ADDRESS);
   expect(await pipe.evaluate('title')).toBe('late');
@@ -59,7 +59,7 @@ it('does not wait for a page that is gone', async () => {
   expect(pipe.isClosed).toBe(true);
 });
 
-it('does not wait for a page that has crashed, which nobody has closed', async () => {
+it('does not wait for a page that has crashed and is still open', async () => {
   const { pipe, tells } = browserThatSays([]);
   await pipe.attach(ADDRESS);
   const asked = pipe.evaluate('title');

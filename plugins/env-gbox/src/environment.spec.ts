@@ -64,7 +64,7 @@ const WIFI = {
   validators: [{ query: 'wifi_enabled', expected: true }],
 };
 
-it('plays a task in a box of its own, asks it for the verdict, and ends it', async () => {
+it('plays a task in its own box, asks the box for the verdict, and ends it', async () => {
   gbox.pendingLooks = 2;
   const session = await open(await environment(), WIFI);
   const [box] = gbox.boxes;
@@ -147,7 +147,7 @@ it.each(TYPED_TEXTS)('types $text as every environment does', async ({ text, typ
   await session.discard();
 });
 
-it('a text that takes longer than there is time is cut short, and the episode goes on', async () => {
+it('a text that takes longer than there is time is cut short, and the episode continues', async () => {
   const session = await open(await environment());
   // Slightly more than the time reserved for the screenshot.
   const typing = session.step({ action: 'type', text: '\n'.repeat(2_000) }, within(5_100));
@@ -237,7 +237,7 @@ it('says that there is no room, and keeps its deadline', async () => {
   expect(performance.now() - began).toBeLessThan(2_000);
 });
 
-it('a box that ended in the middle is no verdict', async () => {
+it('a box that ended in the middle gives no verdict', async () => {
   const session = await open(await environment(), WIFI);
   gbox.boxes[0].status = 'terminated'; // its lifetime is over
   expect(await session.step({ action: 'click', x: 1, y: 2 }, within(5_000))).toMatchObject({ ok: false });
@@ -251,7 +251,7 @@ class Windowless extends FakePhone {
   }
 }
 
-it('a box that does not tell what has the focus is no verdict', async () => {
+it('a box that does not report the focus gives no verdict', async () => {
   const session = await open(await environment(), WIFI);
   gbox.boxes[0].phone = new Windowless();
   expect(await session.close(within(5_000))).toMatchObject({

@@ -150,7 +150,7 @@ describe('an episode', () => {
     expect(one.actions).toEqual([]);
   });
 
-  it('is told that the policy has finished, where the format has a word for it', async () => {
+  it('hears that the policy has finished, if the format has a word for it', async () => {
     const sessions = await environment({ actions: 'templates', templates: { finish: { over: '$success' } } });
     const { sessionId, takesFinish } = value(await open(sessions));
     expect(takesFinish).toBe(true);
@@ -170,7 +170,7 @@ describe('an episode', () => {
     );
   });
 
-  it('is played in words of its own, on a screen of its text, where there is no picture', async () => {
+  it('is played in its own words, on a screen of its text, where there is no picture', async () => {
     one.action = { type: 'object', properties: { message: {} } };
     one.observe = (at) => ({ echoed: `<${at}> & "more"` });
     const sessions = await environment({
@@ -201,7 +201,7 @@ describe('an episode', () => {
     });
   });
 
-  it('is refused where nobody says how actions are written', async () => {
+  it('is refused if no option says how to write actions', async () => {
     one.action = { type: 'object', properties: { move: {} } };
     expect(await open(await environment())).toMatchObject({
       ok: false,

@@ -82,7 +82,7 @@ test.each<[string, Record<string, () => RewardResult>, string]>([
     },
     'reward "one": no idea',
   ],
-])('%s are told by name', async (_, results, message) => {
+])('%s are reported by name', async (_, results, message) => {
   await expect(score(results)).rejects.toThrow(message);
 });
 

@@ -132,7 +132,7 @@ test('asks in the documented form, and pays for a success', async () => {
   expect(images).toEqual([url('screen 0'), url('last screen')]);
 });
 
-test('votes: the majority, or their share; a tie is no success', async () => {
+test('votes: the majority, or their share; a tie is not a success', async () => {
   expect(await score(await judge('torn', { votes: 3 }))).toEqual({
     episode: { judge: 1 },
     verdicts: { judge: true },
@@ -183,7 +183,7 @@ test('the folder of verdicts is bounded, and what is damaged in it is asked agai
   expect(logged.at(-2)).toMatch(/^warn: JUDGE_CACHE_DIR: .*ENOTDIR|EEXIST/);
 });
 
-test('what passes is tried again: a busy server, an answer that is no verdict', async () => {
+test('what passes is tried again: a busy server, an answer that is not a verdict', async () => {
   const [busy, stumbles] = await Promise.all([judge('busy'), judge('stumbles')]);
   const began = performance.now();
   const [first, second] = await Promise.all([score(busy), score(stumbles)]);
@@ -212,9 +212,9 @@ describe('where there is no verdict, the episode is not scored', () => {
       /answered 401 Incorrect API key provided: \[hidden\]\. JUDGE_API_KEYS=http:\S+=KEY of the actor has another one/,
     ],
     [
-      'nobody',
+      'absent',
       {},
-      /answered 404 The model nobody does not exist\. Is base_url that of its API, and model one of its names\?/,
+      /answered 404 The model absent does not exist\. Is base_url that of its API, and model one of its names\?/,
     ],
     [
       'yes',
@@ -230,8 +230,8 @@ describe('where there is no verdict, the episode is not scored', () => {
     // The retry delays pass concurrently.
     outcomes = await Promise.all(
       CASES.map(async ([model, options]) => {
-        const nobody = { base_url: `http://127.0.0.1:${await freePort()}/v1` };
-        const own = options.base_url === undefined ? {} : nobody;
+        const unreachable = { base_url: `http://127.0.0.1:${await freePort()}/v1` };
+        const own = options.base_url === undefined ? {} : unreachable;
         const reward = await judge(model, { votes: 2, ...options, ...own }, keys);
         return score(reward).then(
           JSON.stringify,
@@ -250,7 +250,7 @@ describe('where there is no verdict, the episode is not scored', () => {
   );
 });
 
-test('nothing goes on beyond the deadline, and the request is given up', async () => {
+test('stops at the deadline, and gives up the request', async () => {
   const reward = await judge('silent', { votes: 3 });
   const before = server.abandoned;
   const began = performance.now();

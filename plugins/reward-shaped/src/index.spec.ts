@@ -74,7 +74,7 @@ test('pays success, and takes for turns, for what was done on the same screen be
   expect(turns).toEqual([none, again, none, none, none, { ...none, parse_errors: -0.02 }, again]);
 });
 
-test('pays progress in the turn that made it where states are told by turns, else at the end; both are the same in all', () => {
+test('pays progress in the turn that made it if states come by turns, else at the end; both have the same sum', () => {
   const states = [{ a: true }, { a: true, b: true }, { b: true }, { b: true, c: true }];
   const told = states.map((state, index) => ({ screen: `${index}`, action: 'click' as const, state }));
   const ends = { stateBefore: { d: true }, stateAfter: states.at(-1) };

@@ -18,12 +18,12 @@ function compare(served: readonly number[], changes: Partial<Comparison> = {}): 
   });
 }
 
-it('numbers of the adapter, up to rounding, are no fault', () => {
+it('accepts numbers of the adapter, up to rounding', () => {
   expect(compare(adapter)).toBeUndefined();
   expect(compare(noisy(adapter, 0.04))).toBeUndefined();
 });
 
-it('numbers of other weights are told by their name', () => {
+it('recognizes numbers of other weights by name', () => {
   expect(compare(noisy(base, 0.02))).toContain('those of the base model');
   expect(compare(noisy(before, 0.02))).toContain('those of old');
   expect(compare(noisy(adapter, 0.3))).toContain('of no weights known here');

@@ -176,7 +176,7 @@ export class ServerSampler implements Sampler {
     const avoided = new Set<Server>();
     const attempt = async (): Promise<Answer> => {
       const server = this.routing.pick(version.name, request.episode, avoided);
-      if (server === undefined) throw this.nobody(version);
+      if (server === undefined) throw this.noServer(version);
       try {
         return await this.answerOf(server, request, ask, version);
       } catch (error) {
@@ -270,7 +270,7 @@ export class ServerSampler implements Sampler {
     server.lose();
   }
 
-  private nobody({ name }: Version): ServerFailure {
+  private noServer({ name }: Version): ServerFailure {
     const states = this.routing.servers.map(
       ({ address, isUp }) => `${address} ${isUp ? 'does not have it' : 'is away'}`,
     );

@@ -85,7 +85,7 @@ describe('the oracle', () => {
     [row] = (task.environment!.options.reset as { rows: string[][] }).rows;
   });
 
-  it('mends what somebody has typed wrong', () => {
+  it('corrects wrong entries', () => {
     const wrong = ['nonsense', '', '', '', ''];
     expect(nextAction(task, state(wrong))).toEqual({ action: 'click', x: 60, y: 25 });
     expect(nextAction(task, state(wrong, 0))).toEqual({ action: 'key', keys: ['ctrl', 'a'] });

@@ -60,7 +60,7 @@ it.each([
   expect(await load(write(name, text))).toEqual(name.endsWith('tsv') ? TASKS.slice(1) : TASKS);
 });
 
-it('reads sentences, one a line, as tasks of whoever understands them, else where the source says', async () => {
+it('reads sentences, one a line, as tasks of any environment that understands them, else of the environment of the source', async () => {
   const path = write(
     'goals.txt',
     '# For the phone\nEnable wifi\r\n\n  Book a flight to Oslo  \nÄpfel kaufen',

@@ -161,10 +161,10 @@ describe('who may be asked', () => {
 
   it('is shown its own key, and no other server', async () => {
     const key = 'a-key-of-this-server';
-    const keys = { TASK_SERVER_KEYS: `http://other.example=nobody,${server.url}=${key}` };
+    const keys = { TASK_SERVER_KEYS: `http://other.example=other-key,${server.url}=${key}` };
     await load({}, { TASK_SERVERS: `${server.url}/tasks`, ...keys });
     expect(server.asked[0].key).toBe(`Bearer ${key}`);
-    await load({}, { TASK_SERVER_KEYS: 'http://other.example=nobody' });
+    await load({}, { TASK_SERVER_KEYS: 'http://other.example=other-key' });
     expect(server.asked[1].key).toBeUndefined();
     server.next.push((_request, response) => response.writeHead(401).end('who are you?'));
     await expect(load()).rejects.toThrow(
@@ -252,7 +252,7 @@ describe('a server that fails', () => {
   });
 });
 
-describe('what is no list', () => {
+describe('an answer that is not a list', () => {
   const answers = (type: string, body: string, headers: Record<string, string> = {}) =>
     server.next.push((_request, response) =>
       response.writeHead(200, { 'content-type': type, ...headers }).end(body),
@@ -285,7 +285,7 @@ describe('what is no list', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  it('is told with the page that it stands on', async () => {
+  it('is reported with the page that it stands on', async () => {
     server.reset([...list(4), { id: 'x' }]);
     Object.assign(server, { size: 3, form: 'lines' });
     await expect(load()).rejects.toThrow(/cursor=%22v1%22%2F3, line 2: description is nothing/);

@@ -50,7 +50,7 @@ it('has one line per step', async () => {
   ]);
 });
 
-it('drops what lies behind the step the run goes on from, and does not take that step twice', async () => {
+it('drops lines after the step that the run continues from, and does not take that step twice', async () => {
   const first = await resumedAt(0);
   for (const step of [1, 2, 3]) await first.step(stepOf(step));
   const second = await resumedAt(2);
@@ -63,7 +63,7 @@ it('drops what lies behind the step the run goes on from, and does not take that
   ]);
 });
 
-it('takes the step the run goes on from where it is missing, and drops half a line', async () => {
+it('takes the step that the run continues from if it is missing, and drops half a line', async () => {
   await (await resumedAt(0)).step(stepOf(1));
   await appendFile(file, '{"step":2,"at":"2026');
   const tracker = await resumedAt(2);
@@ -74,7 +74,7 @@ it('takes the step the run goes on from where it is missing, and drops half a li
   ]);
 });
 
-it('has one line per checkpoint, also where one is told again or a learner goes on', async () => {
+it('has one line per checkpoint, also after a repeated report or a new learner', async () => {
   const first = await resumedAt(0);
   for (const step of [0, 2, 2, 4]) await first.checkpoint(checkpointOf(step));
   const second = await resumedAt(2);

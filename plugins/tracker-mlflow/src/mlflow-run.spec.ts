@@ -85,7 +85,7 @@ it('makes a run with the run file as its parameters, and has its metrics', async
   expect(pointsOf(run, 'test/eval_goals/env/all/success')).toEqual([[1, 0.1]]);
 });
 
-it('records nothing twice, whatever became of replies', async () => {
+it('records nothing twice, with any loss of replies', async () => {
   const lost = new Set<string>();
   let batches = 0;
   server.fault = (path, body) => {
@@ -120,7 +120,7 @@ it('records nothing twice, whatever became of replies', async () => {
   ).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
-it('goes on where it is started again, without a step twice and without those that are dropped', async () => {
+it('continues after a restart, without a step twice and without dropped steps', async () => {
   const first = start();
   await first.resume!(0);
   for (const step of [1, 2, 3]) await first.step(stepOf(step));

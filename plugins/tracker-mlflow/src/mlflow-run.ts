@@ -28,7 +28,7 @@ const CLOSE_MS = 6_000;
 
 /**
  * A run on an MLflow server. Records are queued and sent batch by batch, so that a slow server does not delay
- * training. A server appends whatever it receives, and a reply may be lost: after that, the run reads the stored
+ * training. A server appends all that it receives, and a reply may be lost: after that, the run reads the stored
  * points before it sends again.
  */
 export class MlflowRun implements Tracker {

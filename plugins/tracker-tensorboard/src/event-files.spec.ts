@@ -74,7 +74,7 @@ it('has the scalars of each step, and those of evaluations', async () => {
   ]);
 });
 
-it('cuts off what lies behind the step the run goes on from, and says so to readers', async () => {
+it('cuts off events after the step that the run continues from, and says so to readers', async () => {
   const first = await resumedAt(0);
   for (const step of [1, 2, 3]) await first.step(stepOf(step));
   await first.evaluation(evaluationAt(2));

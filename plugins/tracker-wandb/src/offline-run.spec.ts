@@ -99,7 +99,7 @@ it('has a row per step and per evaluation, along the steps', async () => {
   ]);
 });
 
-it('drops what lies behind the step the run goes on from, and half a record', async () => {
+it('drops records after the step that the run continues from, and half a record', async () => {
   const first = await resumedAt(0);
   for (const step of [1, 2, 3]) await first.step(stepOf(step));
   await first.evaluation(evaluationAt(2));

@@ -178,7 +178,7 @@ test('rollouts are played as many at once as the run allows, and each published 
   });
 });
 
-test('a message that is no rollout, or for somebody else, becomes a dead letter and the next is played', async () => {
+test('a message that is not a rollout, or is for another run, becomes a dead letter and the next is played', async () => {
   published.length = 0;
   world.connection.publish(subjects.rollout(RUN, 'train'), 'not json');
   world.connection.publish(subjects.rollout(RUN, 'train'), JSON.stringify({ rolloutId: 'r', runId: RUN }));
@@ -194,7 +194,7 @@ test('a message that is no rollout, or for somebody else, becomes a dead letter 
   expect(reasons).toMatch(/runId: is "other-run", but it came on uirl\.rollout\.actor-service\.train/);
 });
 
-test('episodes go on after the broker was killed in the middle of them, none lost and none twice', async () => {
+test('episodes continue after the broker was killed in the middle of them, none lost and none twice', async () => {
   published.length = 0;
   const release = holdAfter(5);
   await Promise.all(Array.from({ length: 9 }, (_, index) => ask(`kill-${index}`)));
@@ -212,7 +212,7 @@ test('episodes go on after the broker was killed in the middle of them, none los
   );
 }, 120_000);
 
-test('an actor that waits for a run stops when it is told to, and plays no run that comes later', async () => {
+test('an actor that waits for a run stops on request, and plays no run that comes later', async () => {
   const empty = await startNats();
   const connect = () => BusService.connect({ service: 'actor', servers: [empty.url] });
   const start = (bus: BusService) =>

@@ -13,7 +13,7 @@ import {
 const main = new URL('../../../dist/services/cli/src/main.js', import.meta.url);
 const [, , verb, ...words] = process.argv;
 
-/** The run file of somebody may need other programs, and help none. */
+/** A user's run file may need other programs, and help needs none. */
 const fetches = verb === 'quickstart' && !words.some((word) => /^(-h|--help|--config(=.*)?)$/.test(word));
 
 function tell(variable, path) {

@@ -147,12 +147,12 @@ describe('the env service', () => {
     await opened();
   });
 
-  it('answers bytes that are no message', async () => {
+  it('answers bytes that are not a message', async () => {
     const reply = await bus.connection.request(subjects.envOpen('browser'), 'hello', { timeout: 5000 });
     expect(Buffer.from(reply.data).toString('latin1')).toContain('bad_request');
   });
 
-  it('refuses what is no action, a task it cannot play, a session and a run it does not have', async () => {
+  it('refuses an invalid action, a task it cannot play, and a session and a run it does not have', async () => {
     const { sessionId, instance } = await opened();
     const step = { sessionId, stepId: '0', action: { action: 'clack' }, deadlineMs: 5000 };
     expect(await ask(subjects.envStep(instance), step)).toMatchObject({
@@ -162,7 +162,7 @@ describe('the env service', () => {
     expect(await open({ task: makeTask({ environment }) })).toMatchObject({ error: { code: 'bad_task' } });
     expect(await open({ runId: 'other' })).toMatchObject({ error: { code: 'capacity' } });
     for (const subject of [subjects.envStep(instance), subjects.envClose(instance)]) {
-      expect(await ask(subject, { ...step, sessionId: 'nobody' })).toMatchObject({
+      expect(await ask(subject, { ...step, sessionId: 'absent' })).toMatchObject({
         error: { code: 'no_session' },
       });
     }

@@ -141,7 +141,7 @@ it('counts an episode once, however often its trajectory comes', async () => {
   expect(evaluations[0]).toMatchObject({ episodes: 3, successRate: 2 / 3 });
 });
 
-it('goes on where it was when it is killed over and over', async () => {
+it('continues after it is killed over and over', async () => {
   const runId = await world.createRun('baseline', { evaluation: { episodes_per_task: 12 } });
   const evaluations = await world.follow<EvaluationEvent>(runId, 'evaluation');
   let allowed = 0;
@@ -194,7 +194,7 @@ it('goes on where it was when it is killed over and over', async () => {
   expect(new Set(requests.map(({ rolloutId }) => rolloutId)).size).toBe(67);
 });
 
-it('goes on where it was when nats-server is killed', async () => {
+it('continues after nats-server is killed', async () => {
   const runId = await world.createRun('baseline', { evaluation: { episodes_per_task: 8 } });
   const evaluations = await world.follow<EvaluationEvent>(runId, 'evaluation');
   const held: RolloutRequest[] = [];
@@ -245,7 +245,7 @@ it('publishes a result that was complete when the process ended, and then moves 
   expect(requests).toHaveLength(0);
 });
 
-it('makes a dead letter of what it cannot read and goes on', async () => {
+it('makes a dead letter of an unreadable message and continues', async () => {
   const runId = await world.createRun();
   await world.startEvaluator(runId);
   world.bus.connection.publish(subjects.trajectory(runId, 'baseline'), '{"status":"completed"}');

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterEach(() => world.quit());
 afterAll(() => world.close());
 
-it('goes on after its process ended: nothing is trained twice, nothing is lost', async () => {
+it('continues after its process ended: nothing is trained twice, nothing is lost', async () => {
   const runId = await world.startRun({ groupsPerBatch: 1 });
   await world.playGroup(runId, 0, [1, 0]);
   await world.reached(runId, 1);
@@ -45,7 +45,7 @@ it('goes on after its process ended: nothing is trained twice, nothing is lost',
   expect(saved.map((line) => (JSON.parse(line) as { batch: number }).batch)).toEqual([0, 2]);
 });
 
-it('goes on in another folder where its machine is gone, with the same weights and optimizer', async () => {
+it('continues in another folder when its machine is gone, with the same weights and optimizer', async () => {
   const ends: PolicyState[] = [];
   for (const folder of [world.runsDir, join(world.runsDir, 'other-machine')]) {
     const changes = { groupsPerBatch: 1, deterministic: true };
@@ -86,7 +86,7 @@ it('goes back where the newest checkpoint is damaged everywhere, and says so: it
   expect((await world.events(runId, 'warning')).map(({ code }) => code)).toEqual(['damaged_checkpoint']);
 });
 
-it('has its engine go on where the run began', async () => {
+it('keeps its engine on the device where the run began', async () => {
   const runId = await world.startRun();
   await world.quit();
   await world.begin(runId, world.optionsWith({ engine: { name: 'noting' } }));
@@ -94,7 +94,7 @@ it('has its engine go on where the run began', async () => {
   expect(await eventually('the engine', () => note(), 20_000)).toBe('cpu');
 });
 
-it('goes on from the run that left its checkpoints in the same folder, whose records stay, or leaves that alone', async () => {
+it('continues from the run that left its checkpoints in the same folder, whose records stay, or leaves that alone', async () => {
   const logDir = 'shared-folder';
   const first = await world.startRun({ groupsPerBatch: 1, logDir });
   await world.playGroup(first, 0, [1, 0]);
@@ -128,7 +128,7 @@ it('goes on from the run that left its checkpoints in the same folder, whose rec
   );
 });
 
-it('begins with the weights of a checkpoint that is named by its address, or was uploaded, with an optimizer of its own', async () => {
+it('begins with the weights of a checkpoint that is named by its address, or was uploaded, with a new optimizer', async () => {
   const first = await world.startRun({ groupsPerBatch: 1 });
   await world.playGroup(first, 0, [1, 0]);
   await world.reached(first, 1);

@@ -23,7 +23,7 @@ const options = (models: Record<string, string> = {}) => ({
   models,
 });
 
-it('a run that goes on takes the commit it began with', async () => {
+it('a run that continues takes the commit it began with', async () => {
   const files = Object.fromEntries(
     readdirSync(fixture).map((name) => [name, readFileSync(join(fixture, name))]),
   );

@@ -64,7 +64,7 @@ export interface LearnerOptions {
   rendererName?: string;
   /** Whether the policy reasons before its answers; default: as the model's template does. */
   thinking?: boolean;
-  /** What is trained: an adapter, or all weights. */
+  /** Trained weights: an adapter, or all weights. */
   trainable: TrainedModel['trainable'];
   /** Maximum number of sequences sampled at the same time. */
   maxRows: number;

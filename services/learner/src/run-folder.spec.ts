@@ -42,7 +42,7 @@ it('is that of the run id, or the one that is named', async () => {
 });
 
 it.each(['ask', 'overwrite', 'skip', 'resume'] as const)(
-  'is gone on with by the run it belongs to, %s',
+  'continues with the run it belongs to, %s',
   async (behavior) => {
     await leave('mine', 'new', '000003');
     expect(await open(behavior)).toEqual({ dir: join(runsDir, 'mine') });
@@ -63,7 +63,7 @@ it('is emptied where it is to be overwritten', async () => {
   expect(existsSync(join(runsDir, 'mine'))).toBe(false);
 });
 
-it('sets the newest checkpoint of the other run aside to go on from, also after a restart', async () => {
+it('sets the newest checkpoint of the other run aside to continue from, also after a restart', async () => {
   await leave('mine', 'old', '000003');
   await leave('mine', 'old', '000020');
   const resumeFrom = join(runsDir, 'mine/earlier.old/checkpoints/000020');
@@ -93,7 +93,7 @@ it('sets all that the other run wrote aside with its checkpoints, also where tha
   expect(readFileSync(join(runsDir, 'mine/earlier.oldest/metrics.jsonl'), 'utf8')).toBe('of the oldest');
 });
 
-it('is gone on from with what is whole where the newest checkpoint is torn', async () => {
+it('continues from the newest complete checkpoint where the last one is torn', async () => {
   await leave('mine', 'old', '000003');
   await leave('mine', 'old', '000004');
   writeFileSync(join(runsDir, 'mine/checkpoints/000004/state.json'), '{"format":1,"ru');
@@ -102,14 +102,14 @@ it('is gone on from with what is whole where the newest checkpoint is torn', asy
 });
 
 it.each(['overwrite', 'resume', 'skip', 'ask'] as const)(
-  'is not taken from a run that goes on, %s',
+  'is not taken from an active run, %s',
   async (behavior) => {
     await leave('mine', 'old', '000003');
     await expect(open(behavior, 'new', 'mine', ['old'])).rejects.toThrow(/run old, which is not over/);
   },
 );
 
-it.each(['../x', '/tmp/x', 'a/b', '.', '..', '.hidden', ''])('is no place that %s names', async (logDir) => {
+it.each(['../x', '/tmp/x', 'a/b', '.', '..', '.hidden', ''])('refuses the folder name %j', async (logDir) => {
   await expect(open('overwrite', 'new', logDir)).rejects.toThrow(/not a folder name/);
   await expect(open('overwrite', logDir, 'mine')).rejects.toThrow(/not a folder name/);
 });

@@ -73,7 +73,7 @@ async function trainGroup(runId: string, group: number): Promise<void> {
   await world.reached(runId, group + 1);
 }
 
-it('two learners on one run: one trains, and the other one goes on where that is stopped or killed', async () => {
+it('two learners on one run: one trains, and the other one continues when that is stopped or killed', async () => {
   const expected = await calm();
   const runId = world.newRunId();
   await world.bus.runs.create({ runId, createdAt: new Date().toISOString(), config: RUN_FILE }, 'training');

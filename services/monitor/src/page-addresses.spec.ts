@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { isForThisMachineOnly, pageAddresses, runPath } from './page-addresses';
 
-it('a page on the loopback is there, and for nobody else', () => {
+it('a page on the loopback address is for this machine only', () => {
   const listens = { host: '127.0.0.1', port: 8080 };
   expect(pageAddresses(listens)).toEqual(['http://127.0.0.1:8080']);
   expect(isForThisMachineOnly(listens)).toBe(true);

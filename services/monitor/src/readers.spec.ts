@@ -65,7 +65,7 @@ test('episodes are recorded while all that readers ask is slow, and readers beyo
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(4 + 64);
 });
 
-test('what is stored of a run file has no secrets, whoever announced it', async () => {
+test('stored run files have no secrets, from any announcer', async () => {
   const config = {
     rewards: {
       name: 'of-a-stranger',

@@ -112,7 +112,7 @@ it('finds every route', () => {
   );
 });
 
-it('answers every address with a status that is not 500, whatever stands in its places', async () => {
+it('answers every address with a status that is not 500, for any path parameters', async () => {
   const failed: string[] = [];
   for (const route of routes()) {
     const places = route.match(/:\w+/g) ?? [];
@@ -129,7 +129,7 @@ it('answers every address with a status that is not 500, whatever stands in its 
   expect(failed).toEqual([]);
 });
 
-it('answers every query with a status that is not 500, whatever its values', async () => {
+it('answers every query with a status that is not 500, for any values', async () => {
   const failed: string[] = [];
   for (const route of routes()) {
     const path = route.replace(':run', 'demo').replace(':step', '1').replaceAll(/:\w+/g, 'a');

@@ -130,12 +130,12 @@ test('the end of a run is recorded where its event was lost, and no phase twice'
   const runId = 'silent-end';
   await publisher.runs.create({ runId, createdAt: new Date().toISOString(), config: {} });
   const since = new Date().toISOString();
-  await publisher.runsBucket.put(runKeys.state(runId), { phase: 'failed', since, reason: 'nobody can' });
+  await publisher.runsBucket.put(runKeys.state(runId), { phase: 'failed', since, reason: 'no learner can' });
   const run = await eventually('the end', async () => {
     const found = await get<RunDetail>(`/api/runs/${runId}`).catch(() => null);
     return found?.phase === 'failed' ? found : null;
   });
-  expect(run.phaseReason).toBe('nobody can');
+  expect(run.phaseReason).toBe('no learner can');
   const phases = run.log.flatMap(({ type, data }) => (type === 'phase' ? [String(data.phase)] : []));
   expect(phases.toSorted()).toEqual(['baseline', 'failed']);
 });
@@ -159,7 +159,7 @@ test('episodes still in the stream from before an answer could hold several acti
   expect(episode.turns.map((each) => each.actions)).toEqual([actions, []]);
 });
 
-test('messages that cannot be recorded become dead letters with the reason, and the others go on', async () => {
+test('messages that cannot be recorded become dead letters with the reason, and the others are recorded', async () => {
   const { connection } = publisher;
   connection.publish(
     subjects.event(RUN, 'checkpoint'),

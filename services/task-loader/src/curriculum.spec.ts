@@ -104,7 +104,7 @@ describe('a curriculum by success', () => {
     });
   });
 
-  it('is the same for the same seed and results, also where they are told again', async () => {
+  it('is the same for the same seed and results, also if results are repeated', async () => {
     const whole = await play(curriculumOf(tasksOf(10), {}), 60, success);
     expect(await play(curriculumOf(tasksOf(10), {}), 60, success)).toEqual(whole);
     expect(await play(curriculumOf(tasksOf(10), {}, 2), 60, success)).not.toEqual(whole);
@@ -142,7 +142,7 @@ describe('a curriculum by success', () => {
 describe('a curriculum by difficulty', () => {
   const difficulties = ['easy', 'easy', 'hard', 'hard'] as ('easy' | 'hard')[];
 
-  it('goes on when the easier tasks succeed, past a difficulty that no task has, and never back', async () => {
+  it('advances when the easier tasks succeed, past a difficulty that no task has, and never back', async () => {
     const curriculum = curriculumOf(tasksOf(4, { difficulties }), {
       by: 'difficulty',
       explore: 0,
@@ -176,7 +176,7 @@ describe('a curriculum by difficulty', () => {
 });
 
 it.each(['success', 'difficulty'] as const)(
-  'goes on from what it has measured by %s as if it had never ended',
+  'continues from its stored measurements by %s with equal results',
   async (by) => {
     const difficulties = Array.from({ length: 10 }, (_, place) => (place < 5 ? ('easy' as const) : 'hard'));
     const tasks = tasksOf(10, { difficulties, prerequisites: [[9, [0]]] });

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterEach(() => world.endTest());
 afterAll(() => world.close());
 
-describe('a task that somebody publishes', () => {
+describe('a published task', () => {
   let runId: string;
   let seen: RolloutRequest[];
   const subject = () => subjects.task(runId);
@@ -72,7 +72,7 @@ describe('a task that somebody publishes', () => {
     });
   });
 
-  it('makes a dead letter of what is no task and goes on', async () => {
+  it('makes a dead letter of an invalid task and continues', async () => {
     publish('{"description":');
     publish('{}');
     publish('{"description":"Go home","max_step":3}');

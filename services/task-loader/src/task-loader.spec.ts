@@ -131,7 +131,7 @@ describe('task-loader', () => {
       (runId: string) => world.bus.runsBucket.put(runKeys.loader(runId), { groupsReleased: 2 }),
     ],
     ['knows of none', (runId: string) => world.forgetKey(runKeys.loader(runId))],
-  ])('goes on where it was when the broker comes back and %s', async (_, lose) => {
+  ])('continues when the broker comes back and %s', async (_, lose) => {
     const runId = await world.createRun();
     const seen = await world.collect(runId);
     await world.request(runId, 3);
@@ -152,7 +152,7 @@ describe('task-loader', () => {
     expect(new Set(seen.map(({ groupIndex }) => groupIndex))).toEqual(new Set([0, 1, 2, 3]));
   });
 
-  it('publishes the phase that a run is in where whoever changed it did not come to that', async () => {
+  it('publishes the phase of a run if the service that changed it ended before the event', async () => {
     const runId = await world.createRun('baseline');
     const phases: string[] = [];
     const consumption = await world.bus.consume<PhaseEvent>({
@@ -337,7 +337,7 @@ describe('task-loader', () => {
     expect(await service.stop()).toBe(0);
   });
 
-  it('reads tasks from a file that somebody uploaded from a machine that is gone', async () => {
+  it('reads tasks from a file that was uploaded from a machine that is gone', async () => {
     const path = join(world.folder, 'tasks.jsonl');
     const checks = [{ path: 'open', operator: 'equals', value: true }];
     const line = (id: string) =>
@@ -361,7 +361,7 @@ describe('task-loader', () => {
       /run run-\d+: tasks\[0\]\.path is the path .*task-loader\.spec\.ts on another machine, expected an address/,
     ],
     [
-      'nobody uploaded',
+      'not uploaded',
       { source_type: 'file', path: `uirl://file/${'0'.repeat(64)}/tasks.jsonl` },
       /tasks\[0\]\.path is uirl:.*no user has shared sha256 0+ at this broker/,
     ],

@@ -11,7 +11,7 @@ import { tables } from './table';
 
 const HELP = `npm run bench:learning -- [options]      which algorithm learns what, how fast
 
-Each row is a run of its own: a broker and six services on this machine, real pages, the shipped model. Rows that the ledger has
+Each row is a separate run: a broker and six services on this machine, real pages, the shipped model. Rows that the ledger has
 are not taken again; stop it at any time. Build first (npm run build). Needs Linux (/proc) for processor times.
 
   --tasks LIST        of ${Object.keys(TASKS).join(', ')} (all)

@@ -56,7 +56,7 @@ export function miscounted(
   }
   for (const id of requested) if (!tries.has(id)) problems.push(`${id} is lost`);
   for (const [id, found] of tries) {
-    if (!requested.includes(id)) problems.push(`nobody requested ${id}`);
+    if (!requested.includes(id)) problems.push(`${id} was not requested`);
     const valid = found.filter(({ status }) => status !== 'invalid');
     const failed = valid.length === 0 && mayFail(id, found.length);
     if (valid.length !== 1 && !failed) problems.push(`${id} has ${valid.length} valid episodes`);

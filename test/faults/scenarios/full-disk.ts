@@ -46,7 +46,7 @@ export class SmallDisk {
 export const fullDisk: Scenario = {
   name: 'full-disk',
   shows:
-    "the learner's disk is full: the run says that training waits for room, and goes on once there is some",
+    "the learner's disk is full: the run says that training waits for disk space, and continues when there is some",
   async play(lab) {
     const { fleet } = lab;
     const disk = new SmallDisk(SIZE_MIB);

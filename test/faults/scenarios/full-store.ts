@@ -10,7 +10,7 @@ const FULL_MS = 15_000;
 export const fullStore: Scenario = {
   name: 'full-store',
   shows:
-    "the broker's storage limit is reached: every service says that it waits for room, and the run goes on once there is some",
+    "the broker's storage limit is reached: every service says that it waits for space, and the run continues when there is some",
   fleet: { broker: { storeLimitMb: 64 } },
   async play(lab) {
     const { fleet } = lab;

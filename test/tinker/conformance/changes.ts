@@ -10,8 +10,8 @@ export interface Change {
 
 /** Excluded tests, with reasons. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
-  test_build_cmd_engine: "how SkyRL's server finds the command line of its own engine process",
-  test_build_cmd_engine_invalid_arg: "how SkyRL's server finds the command line of its own engine process",
+  test_build_cmd_engine: "how SkyRL's server finds the command line of its engine process",
+  test_build_cmd_engine_invalid_arg: "how SkyRL's server finds the command line of its engine process",
 };
 
 const PREFIXED = "Tinker's checkpoint ids have their kind in front (`weights/0000`), SkyRL's have not";
@@ -67,7 +67,7 @@ from tests.tinker.conftest import api_server_is_up, wait_for_condition
                 if process.poll() is not None or not api_server_is_up(port):`,
   },
   {
-    why: 'where nobody waits for the server, the client does: it begins a session once it is there',
+    why: 'the client waits for the server itself: it begins a session once the server is there',
     from: `            "session-timeout-sec": str(FAST_CLEANUP_TIMEOUT_SEC),
         },
     ) as server:`,

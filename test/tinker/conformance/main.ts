@@ -10,8 +10,8 @@ import { changed, LEFT_OUT } from './changes';
 const root = join(__dirname, '../../..');
 const HELP = `npm run tinker:conformance -- --python VENV --skyrl CHECKOUT [--model DIR] [--patience N] [-- PYTEST…]
 
-Drives \`ui-rl serve tinker\` with the official Python client: SkyRL's client tests (tests/tinker/test_api.py), tests of our own of
-refusals and of critics, and the program of docs/guides/tinker.md, each against a server of its own on a free port, with a folder that is removed afterwards.
+Drives \`ui-rl serve tinker\` with the official Python client: SkyRL's client tests (tests/tinker/test_api.py), our own tests of
+refusals and of critics, and the program of docs/guides/tinker.md, each against its own server on a free port, with a folder that is removed afterwards.
 
   --python VENV      virtual environment with tinker, pytest, transformers and torch
   --skyrl CHECKOUT   a checkout of github.com/NovaSky-AI/SkyRL

@@ -158,7 +158,7 @@ describe('an action that came over the wire', () => {
     ['a list in a list in a list …', nested],
     ['such a list as a value', { action: 'click', x: nested }],
     ['such a list and a toString', { toString: 1, valueOf: null, x: nested }],
-    ['a toJSON that is no function', { action: 'fly', toJSON: 1, toString: 1 }],
+    ['a toJSON that is not a function', { action: 'fly', toJSON: 1, toString: 1 }],
     ['no prototype', Object.assign(Object.create(null) as object, { x: 1n })],
     ['a symbol', Symbol('x')],
   ])('is refused without delay: %s', (_name, value) => {

@@ -212,7 +212,7 @@ describe('a description', () => {
 });
 
 it.each(Object.entries(dialects))(
-  '%s never throws and points into the text, whatever it is given',
+  '%s never throws and points into the text, for any input',
   (_name, dialect) => {
     const whole = fc.constantFrom(...['click', 'drag', 'type'].map((_each, at) => at)).map((at) =>
       dialect.format(

@@ -81,7 +81,7 @@ it.each([
   `'\\U00110000'`,
   `'\\N{BULLET}'`,
   `'a`,
-])('pyautogui refuses %s, which is no Python', (literal) => {
+])('pyautogui refuses %s, which is not Python', (literal) => {
   expect(parse('pyautogui', `pyautogui.write(${literal})`)).toMatchObject({ ok: false });
 });
 

@@ -104,7 +104,7 @@ it.each([
     'gemini_computer',
     '[{"thought":true,"text":"the tag </think>"},{"functionCall":{"name":"click","args":{"x":5,"y":6}}}]',
   ],
-])('%s passes over thoughts that are an item of their own: %s', (name, answer) => {
+])('%s passes over thoughts that are a separate item: %s', (name, answer) => {
   expect(dialects[name].parse(answer, sizes)).toEqual({ ok: true, actions: [CLICK] });
 });
 

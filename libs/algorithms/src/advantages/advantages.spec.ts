@@ -71,7 +71,7 @@ describe('group advantages', () => {
     ]);
   });
 
-  it('refuse a reward that is no number, by the name of its episode', () => {
+  it('refuse a reward that is not a number, and name its episode', () => {
     expect(() => perEpisode(grpo.create({}, {}), 1, Number.NaN)).toThrow('episode r1 has reward NaN');
   });
 

@@ -61,7 +61,7 @@ describe('where the policy decides when to stop', () => {
     expect(second).toBeCloseTo(0.3 / 2, 6);
   });
 
-  it('a critic is not, whatever it says of states, as long as nothing is taken from its values alone', () => {
+  it('a critic is not, with any values of states, as long as no target comes from its values alone', () => {
     for (const values of [policy.worth, [0, 0, 0], [3, -2, 0.5]]) {
       expectTrue(policy.expectedGradient((groups) => estimator(1, 1).estimate(groups), { values }));
     }

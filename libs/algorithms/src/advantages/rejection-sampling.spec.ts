@@ -76,7 +76,7 @@ describe('groups that others take the place of', () => {
   const failed = (task: string, count: number) =>
     Array.from({ length: count }, (_, index) => group(task, [0, 0], 10 + index));
 
-  it('count in how often their task fails, whatever is trained of it', () => {
+  it('count in how often their task fails, trained or not', () => {
     const { train, untrained } = sampling({ weight_by_success_rate: true });
     untrained.push(...failed('hard', 9), ...failed('easy', 1));
     const { weights, metrics } = train(

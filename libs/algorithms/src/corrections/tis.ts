@@ -10,7 +10,7 @@ export class TisOptions extends RatioOptions {
 /**
  * Truncated importance sampling: a token has the weight min(π_prox / π_sample, C), Yao et al. 2025, "Your Efficient
  * RL Framework Secretly Brings You Off-Policy RL Training"; optionally with the ratio of its turn or its episode
- * instead of its own.
+ * instead of the token's.
  */
 export const tis: CorrectionComponent<TisOptions> = {
   kind: 'correction',

@@ -46,7 +46,7 @@ describe('adamw', () => {
     });
   });
 
-  it('goes on bit for bit from a state that was saved', () => {
+  it('continues bit for bit from a saved state', () => {
     const whole = fresh();
     for (let step = 1; step <= 4; step++) take(whole, step);
     const resumed = fresh();

@@ -207,7 +207,7 @@ describe('a policy of each convention', () => {
     });
   });
 
-  it('whose answers are no actions hears what is wrong with them', async () => {
+  it('whose answers are not actions hears what is wrong with them', async () => {
     const given = (await answers('screenshot', 'screenshot')).map((each) => ({
       ...each,
       answer: 'there!',
@@ -221,7 +221,7 @@ describe('a policy of each convention', () => {
     });
   });
 
-  it('an environment that clicks elsewhere is told apart', async () => {
+  it('recognizes an environment that clicks elsewhere', async () => {
     const moved = (await answers('screenshot', 'screenshot')).map((each) => ({
       ...each,
       clicked: [each.clicked![0] + 7, each.clicked![1]] as const,

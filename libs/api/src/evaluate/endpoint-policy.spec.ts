@@ -193,7 +193,7 @@ it('takes what is refused one after the other, in one question', async () => {
   expect(warnings).toHaveLength(3);
 });
 
-it('is told nothing of a limit that has only another name, and all of one that it has not', async () => {
+it('the log has no line for a limit with another name, and names one that the endpoint does not have', async () => {
   refuse = without('max_tokens', unsupported('max_tokens'));
   const renamed = policyOf();
   await renamed.check(SAMPLING);
@@ -225,7 +225,7 @@ it('leaves out what is at its default where a server takes but one of two', asyn
 it.each([
   'max_tokens is too large: 64. This model supports at most 32 completion tokens',
   "'max_tokens' or 'max_completion_tokens' is too large: 64. This model's maximum context length is 32 tokens",
-])('goes on asking for no more tokens than it may: %s', async (message) => {
+])('continues with at most as many tokens as the endpoint allows: %s', async (message) => {
   refuse = () => openai(message, 'max_tokens', 'invalid_value');
   await expect(policyOf().check(SAMPLING)).rejects.toThrow(message);
   expect(bodies).toHaveLength(1);

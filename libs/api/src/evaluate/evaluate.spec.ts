@@ -116,7 +116,7 @@ const play = (checkpoints: string[], options: Partial<EvaluateOptions> = {}) =>
     ...options,
   });
 
-it('a monitor of its own that asks for a token has recorded everything at the end', async () => {
+it('its own monitor, which requires a token, has recorded everything at the end', async () => {
   process.env.MONITOR_TOKEN = 'of-sixteen-characters-and-more';
   process.env.UIRL_RUNS_DIR = join(folder, 'runs');
   const warnings: string[] = [];
@@ -284,7 +284,7 @@ describe('what is wrong is said before anything is played', () => {
       (error: Error) => error.message,
     );
 
-  it('an endpoint that nobody listens at', async () => {
+  it('an endpoint without a server', async () => {
     const nowhere = `http://127.0.0.1:${await freePort()}/v1`;
     expect(await refused(`${nowhere}#m`)).toBe(`${nowhere} cannot be reached: ECONNREFUSED`);
   }, 120_000);

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { ask } from './ask';
 
-test('an input that ends, or a terminal that is closed, is no answer', async () => {
+test('an input that ends, or a terminal that is closed, is not an answer', async () => {
   const ended = new PassThrough();
   const asked = ask('overwrite? ', { input: ended, output: new PassThrough() });
   ended.end();

@@ -69,7 +69,7 @@ test('a broker that was started again by then ends, too', async () => {
   await ended(second);
 });
 
-test('the broker of a command that comes after a killed one over the same folder goes on', async () => {
+test('the broker of a command that follows a killed one in the same folder keeps running', async () => {
   const { pid: left } = await ownBroker('kept');
   owner!.kill('SIGKILL');
   await once(owner!, 'exit');

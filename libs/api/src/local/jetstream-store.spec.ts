@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { findNatsServer } from '@ui-rl/testkit';
 import { canWriteFirst, jetstreamStore } from './jetstream-store';
 
-test('a server that can write before it answers is told to; to others the word would be an error', () => {
+test('a server that can write before it answers gets the option; other servers would report it as an error', () => {
   const dir = mkdtempSync(join(tmpdir(), 'ui-rl-nats-'));
   const server = join(dir, 'nats-server');
   const saying = (version: string): string => {

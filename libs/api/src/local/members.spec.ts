@@ -5,7 +5,7 @@ const names = (...[service, ...rest]: [Parameters<typeof fleetMembers>[0][number
 const ports = (port: string) =>
   fleetMembers(['actor'], { actor: 3 }, { AGENTS_PORT: port, A: 'b' }).map(({ env }) => env.AGENTS_PORT);
 
-test('a service is as many processes as are asked for, each with a name and a log of its own', () => {
+test('a service is as many processes as requested, each with its own name and log', () => {
   expect(names('actor', { actor: 3 }, {})).toEqual(['actor-1', 'actor-2', 'actor-3']);
   expect(names('env', { actor: 3, env: 1 }, {})).toEqual(['env']);
   expect(names('learner', { actor: 3 }, {})).toEqual(['learner']);
@@ -22,7 +22,7 @@ test('no two of them take the same port', () => {
   });
 });
 
-test('each process of a fleet answers for its health at a port of its own', () => {
+test('each process of a fleet answers for its health at its own port', () => {
   const healths = (port?: string) =>
     fleetMembers(SERVICES, { env: 2 }, { HEALTH_PORT: port }).map(({ env }) => env.HEALTH_PORT);
   expect(healths('9000')).toEqual(['9000', '9001', '9002', '9003', '9004', '9005', '9006']);

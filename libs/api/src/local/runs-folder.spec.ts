@@ -33,7 +33,7 @@ test.each(['a-file/runs', 'a-file/deep/runs', 'a-file'])(
   },
 );
 
-test('a run of services of its own ends there, before any is started', async () => {
+test('a run with its own services ends there, before any service starts', async () => {
   writeFileSync(join(folder, 'a-file'), '');
   process.env.UIRL_RUNS_DIR = join(folder, 'a-file/runs');
   const run = { model: 'small', tasks: { source_type: 'demo_training' }, training: { max_steps: 1 } };

@@ -40,7 +40,7 @@ describe('what a model is asked in where the run file does not say', () => {
   it.each([
     ['Qwen/Qwen3-VL-30B-A3B-Instruct', relative],
     ['Qwen/Qwen3-VL-4B-Instruct@main', relative],
-    ['somebody/qwen3-vl-8b-tuned', relative],
+    ['lab/qwen3-vl-8b-tuned', relative],
     ['Qwen/Qwen2.5-VL-3B-Instruct', resized],
     ['ByteDance-Seed/UI-TARS-1.5-7B', { name: 'ui_tars_1_5', coordinates: 'model_image' }],
     ['ByteDance-Seed/UI-TARS-7B-DPO', { name: 'ui_tars', coordinates: 'relative_1000' }],
@@ -52,7 +52,7 @@ describe('what a model is asked in where the run file does not say', () => {
     expect((await load(name)).run.model.action_format).toMatchObject(format);
   });
 
-  it('of a folder is told by its files, not by its shape alone', async () => {
+  it('of a folder follows from its files, not from its shape alone', async () => {
     const formatOf = async (dir: string) => (await load(dir)).run.model.action_format;
     expect(await formatOf(shipped)).toMatchObject({ name: 'json' });
     expect(await formatOf(modelFolder('mine', 'qwen3_vl', false))).toMatchObject({ name: 'json' });

@@ -39,7 +39,7 @@ async function scoresOf({ messages, images, response }: Golden, name: string): P
 }
 
 test.each(['qwen2-vl-a', 'qwen2-5-vl-a', 'qwen3-vl-a', 'llava-a', 'idefics2-a', 'idefics3-a'])(
-  '%s has the log-probabilities of its own output layer, though config.json says that it is the embeddings',
+  '%s has the log-probabilities of its output layer, though config.json says that it is the embeddings',
   async (name) => {
     cpSync(join(fixtures, name, 'model'), dir, { recursive: true });
     edit('config.json', (config) => {

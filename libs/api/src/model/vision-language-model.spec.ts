@@ -57,7 +57,7 @@ it('starts its engine once more where that has failed', async () => {
   }
 }, 120_000);
 
-it('answers with what the action format can read where a grammar constrains it, at whatever temperature', async () => {
+it('gives answers that the action format can read if a grammar constrains it, at any temperature', async () => {
   const model = await VisionLanguageModel.load('small', { device: 'cpu' });
   const screen = { width: 160, height: 224 };
   const sizes = { screenshot: screen, modelImage: screen };

@@ -42,7 +42,7 @@ function observed(...events: RunEvent[]): RunObserver {
 }
 
 describe('RunObserver', () => {
-  test('counts an evaluation published twice once, and keeps the largest KL whatever its sign', () => {
+  test('counts an evaluation published twice once, and keeps the largest KL of either sign', () => {
     const step = (n: number, metrics: Record<string, number>): RunEvent => ({
       type: 'train_step',
       runId: 'r',

@@ -82,10 +82,10 @@ it('sees the end of a run whose last event was lost', async () => {
   await bus.runsBucket.put(runKeys.state(runId), {
     phase: 'failed',
     since: new Date().toISOString(),
-    reason: 'nobody can serve it',
+    reason: 'no learner can serve it',
   });
   await ended;
-  expect(observer).toMatchObject({ phase: 'failed', failure: 'nobody can serve it' });
+  expect(observer).toMatchObject({ phase: 'failed', failure: 'no learner can serve it' });
   expect(events.at(-1)).toMatchObject({ type: 'phase', phase: 'failed' });
 });
 

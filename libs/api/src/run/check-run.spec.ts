@@ -32,7 +32,7 @@ describe('a look at a run file without starting it', () => {
   it('knows models of the hub that are well known, and says nothing of others', async () => {
     const known = await checkRun({ ...RUN, model: 'Qwen/Qwen3-VL-2B-Instruct' }, own);
     expect(known.model!.family).toBe('qwen3-vl');
-    expect((await checkRun({ ...RUN, model: 'somebody/something' }, own)).model).toBeNull();
+    expect((await checkRun({ ...RUN, model: 'lab/something' }, own)).model).toBeNull();
     expect((await checkRun({ ...RUN, model: 'theirs' }, { services: 'broker' })).model).toBeNull();
   });
 

@@ -12,7 +12,7 @@ function warningsOf(wanted: number, ...events: RunEvent[]): string[] {
   return warnings;
 }
 
-test('fewer actors than a run wants are told once, when it trains', () => {
+test('reports once that a run has fewer actors than it wants, when it trains', () => {
   const two = [ready('actor', 'a'), ready('env', 'b'), ready('actor', 'c'), ready('actor', 'a')];
   expect(warningsOf(3, ...two)).toEqual([]);
   expect(warningsOf(3, ...two, STEP, STEP)).toEqual([

@@ -15,14 +15,14 @@ function watched(act: (watch: ReturnType<typeof missingServices>) => void): stri
   return warnings;
 }
 
-test('a run that nothing serves is told once, with what starts services at its broker', () => {
+test('reports once that no service takes a run, with the command that starts services at its broker', () => {
   expect(watched(() => undefined)).toEqual([
     'no service has taken up the run after 10 s; start them: NATS_URL=nats://broker:4222 npx ui-rl up',
   ]);
   expect(watched((watch) => watch.onEvent(event('phase')))).toHaveLength(1);
 });
 
-test('nothing is told of a run that a service has taken up, or that is followed no more', () => {
+test('reports nothing of a run that a service has taken, or that is followed no more', () => {
   expect(watched((watch) => watch.onEvent(event('service_ready')))).toEqual([]);
   expect(watched((watch) => watch.stop())).toEqual([]);
 });

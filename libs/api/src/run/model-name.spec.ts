@@ -19,7 +19,7 @@ function named(name: string, known: Record<string, string> = {}) {
   return { model: changed.model, models: readServiceSettings('learner', env).models };
 }
 
-it('gives a folder a name that services are told', () => {
+it('gives a folder a name, which services receive', () => {
   const { model, models } = named(join(folder, 'lab'), { other: '/other' });
   expect(model).toEqual({ name: 'lab', prompt: 'compact' });
   expect(models).toMatchObject({ lab: join(folder, 'lab'), other: '/other' });

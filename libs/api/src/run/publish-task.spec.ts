@@ -69,7 +69,7 @@ test.each<[string, string | RegExp]>([
   expect(await queued()).toBe(0);
 });
 
-test('takes no existing file for a sentence, whatever it is called', async () => {
+test('takes no existing file for a sentence, under any name', async () => {
   const file = join(folder, 'mine');
   writeFileSync(file, '{"description": "x"}');
   await expect(publish(file)).rejects.toThrow('is the name of a file');

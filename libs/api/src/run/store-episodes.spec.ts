@@ -38,7 +38,7 @@ beforeAll(async () => {
     } else if (pathname === '/api/runs/empty/trajectories') {
       response.end(JSON.stringify({ trajectories: [], cursor: null }));
     } else if (png !== undefined) response.end(png);
-    else response.writeHead(404).end(JSON.stringify({ statusCode: 404, message: 'nobody has it' }));
+    else response.writeHead(404).end(JSON.stringify({ statusCode: 404, message: 'not stored' }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   monitor = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -78,7 +78,7 @@ it('writes all valid training episodes, each screenshot once', async () => {
 });
 
 it.each([
-  ['other', /runs\/other\/trajectories.* answers with status 404: nobody has it/],
+  ['other', /runs\/other\/trajectories.* answers with status 404: not stored/],
   ['empty', /the monitor has no such training episode of run empty/],
 ])('leaves no file of a run without episodes: %s', async (runId, message) => {
   const before = await readdir(dir);

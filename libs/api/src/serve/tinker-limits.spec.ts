@@ -39,7 +39,7 @@ describe('access, limits and ends', () => {
     await expect(serveTinker({ ...usual, host: '0.0.0.0' })).rejects.toThrow('TINKER_SERVER_KEYS');
   });
 
-  it('ends sessions nobody is heard of, with their models, and requests that were numbered after a gap', async () => {
+  it('ends silent sessions, with their models, and requests that were numbered after a gap', async () => {
     const known = new PlainClient(guarded.url, KEY);
     const begin = async () => (await known.post('create_session', { tags: [], sdk_version: '1' })).session_id;
     const create = (session_id: string) =>

@@ -97,7 +97,7 @@ it('leaves Ctrl-C to the process, and what comes of it to the signal', async () 
   await expect(ids).rejects.toThrow(/aborted/);
 });
 
-it('leaves picking to the page where the terminal has nobody any more', async () => {
+it('leaves picking to the page when the terminal is closed', async () => {
   const ids = picked();
   await screen.shows(PROMPT);
   screen.type('\u0004');

@@ -166,14 +166,14 @@ it.each([
   ['csrfToken', 'a'],
   ['x', '5f0c6a1e-9a55-4ac0-a3f4-7d8e4f6b1c22'],
   ['x', 'dGhpcyBpcyBub3QgYSB0b2tlbiBidXQ1'],
-])('%s: %s may let somebody in', (key, value) => expect(looksLikeToken(key, value)).toBe(true));
+])('%s: %s may be a credential', (key, value) => expect(looksLikeToken(key, value)).toBe(true));
 
 it.each([
   ['theme', 'dark'],
   ['items', 'milk, bread and 12 apples'],
   ['side', 'left'],
   ['page', 'settings-appearance-colours'],
-])('%s: %s is no token', (key, value) => expect(looksLikeToken(key, value)).toBe(false));
+])('%s: %s is not a token', (key, value) => expect(looksLikeToken(key, value)).toBe(false));
 
 describe('what can be picked', () => {
   const proposals = propose(after({ url: 'http://shop.example/x', lines: ['Saved', 'at 12:31'] }));

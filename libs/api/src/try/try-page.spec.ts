@@ -227,7 +227,7 @@ describe('by hand', () => {
     await person.page.close();
   }, 60_000);
 
-  it('ends where nobody does anything', async () => {
+  it('ends after a time without activity', async () => {
     const { ended, url } = byHand({ idleMs: 1_500 });
     await url;
     await expect(ended).rejects.toThrow(/no activity for/);

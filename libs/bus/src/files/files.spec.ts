@@ -204,7 +204,7 @@ describe('checkpoints in the object store', () => {
     // Shorter than the heartbeat by which the client's own list would notice that no more messages arrive.
   }, 20_000);
 
-  it('are freed of what an upload left that was cut off, not of one that goes on', async () => {
+  it('are freed of the remains of an interrupted upload, not of an active one', async () => {
     await bus.checkpoints.upload(checkpoint, write('source', files));
     const whole = await messages('checkpoints');
     await jetstream(bus.connection).publish('$O.checkpoints.C.abandoned', Buffer.alloc(10));
@@ -232,7 +232,7 @@ describe('resolveCheckpoint', () => {
     return path;
   }
 
-  it('takes the folder of the run, whatever it is called, and asks no broker for it', async () => {
+  it('takes the folder of the run under any name, without a request to a broker', async () => {
     await local('run', 'others', JSON.stringify({ runId: 'elsewhere' }));
     for (const broken of ['{"runId":', 'null', '\u0000'])
       await local(`broken-${broken.length}`, 'others', broken);

@@ -180,8 +180,8 @@ describe('a bucket', () => {
       `s3://lab/new at ${s3.endpoint}, not used yet`,
     );
     expect([...s3.objects.keys()].filter((key) => key.startsWith('new/'))).toEqual([]);
-    const nobody = options({ endpoint: `http://127.0.0.1:${await freePort()}` });
-    await expect(inspectBucket(nobody)).rejects.toMatchObject({
+    const unreachable = options({ endpoint: `http://127.0.0.1:${await freePort()}` });
+    await expect(inspectBucket(unreachable)).rejects.toMatchObject({
       message: expect.stringMatching(/s3:\/\/lab\/rl at http\S+ cannot read ui-rl.json \(.*ECONNREFUSED/),
       category: 'unavailable',
     });

@@ -46,7 +46,7 @@ export async function chooseDevice(
   const { device, reason } = await chooseAnew({ signs, env, speedup });
   return {
     device,
-    reason: `${reason}. The run began on ${begunOnGpu}, which cannot be used here (${trial.failure}): it does not go on bit for bit`,
+    reason: `${reason}. The run began on ${begunOnGpu}, which cannot be used here (${trial.failure}): it does not continue bit for bit`,
   };
 }
 

@@ -36,7 +36,7 @@ test('what depends on the run grows with it', () => {
   expect(estimate(id, { lora: low }).adapter).toBe(small.adapter / 4);
 });
 
-test('a critic adds an adapter and a head of its own, and no copy of the weights', () => {
+test('a critic adds its own adapter and head, and no copy of the weights', () => {
   const family = familyOf(knownConfig('Qwen/Qwen2-VL-2B-Instruct'), 'Qwen/Qwen2-VL-2B-Instruct');
   const small = estimate('Qwen/Qwen2-VL-2B-Instruct');
   // Weights, gradients and moments of 1,536 numbers and a bias.

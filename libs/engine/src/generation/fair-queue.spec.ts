@@ -36,7 +36,7 @@ describe('what waits for the device', () => {
     expect(pushed(mine).inOrder()).toEqual(mine);
   });
 
-  it('is shared by weight, whoever came first and however large the requests are', () => {
+  it('is shared by weight, in any order and with requests of any size', () => {
     const many = pushed(items('training', 400), items('evaluation', 100, 3), items('outside', 400));
     const order = many.inOrder().slice(0, 200);
     const all = SHARES.training + SHARES.evaluation + SHARES.outside;
@@ -51,7 +51,7 @@ describe('what waits for the device', () => {
     expect(shareOf(order.slice(0, 10), 'outside')).toBeCloseTo(0.5, 1);
   });
 
-  it('lets nobody save up time while it is away', () => {
+  it('lets no class save up time while it has no requests', () => {
     const queue = makeQueue();
     const first = items('training', 100);
     first.forEach((item) => queue.push(item));

@@ -67,13 +67,13 @@ class Asked {
   }
 }
 
-test('a request without memory for its cache is rejected, alone, and generation goes on', async () => {
+test('a request without memory for its cache is rejected, alone, and generation continues', async () => {
   const asked = new Asked(new Counting(64));
   await expect(asked.ask([1, 2], 500)).rejects.toThrow('no memory for 512 tokens');
   expect(await asked.ask([1, 2], 3)).toEqual([3, 4, 5]);
 });
 
-test('samples of one prompt are read once, in whatever order they come', async () => {
+test('the prompt of several samples is read once, in any order of the samples', async () => {
   const model = new Counting(64);
   const asked = new Asked(model);
   const answers = [asked.ask([1, 2], 3), asked.ask([4, 4], 2), asked.ask([1, 2], 5), asked.ask([1, 2], 2)];
@@ -112,7 +112,7 @@ test('a model that gives NaN is refused by name, whichever way a token is chosen
   expect(await asked.ask([1, 2], 3)).toEqual([3, 4, 5]);
 });
 
-test('what nobody waits for any more gives up its row, or its place in the queue', async () => {
+test('an aborted request gives up its row, or its place in the queue', async () => {
   const asked = new Asked(new Counting(1024));
   const request = {
     prompt: { tokenIds: [1, 2], images: [] },
@@ -237,7 +237,7 @@ describe('weights that change while answers are generated', () => {
   const steps = (tokens: readonly number[]): number[] =>
     tokens.map((token, index) => (token - (index === 0 ? 2 : tokens[index - 1]) + 7) % 7);
 
-  it('are told for each token, and change only those that may be moved', async () => {
+  it('apply to each token, and change only samples that may be moved', async () => {
     const model = new Stepping(256);
     const asked = new Asked(model);
     const [one, two, three] = [named(1), named(2), named(3)];
@@ -269,7 +269,7 @@ describe('weights that change while answers are generated', () => {
     expect(asked.generator.uses(one)).toBe(false);
   });
 
-  it('changes nothing where nobody samples', async () => {
+  it('changes nothing when there are no samples', async () => {
     const asked = new Asked(new Stepping(256));
     await asked.generator.move(named(1), named(2));
     expect((await askWith(asked, named(2), true, 3)).spans).toBeUndefined();

@@ -107,7 +107,7 @@ describe('sampling', () => {
     expect(await own.disagreement(engine, together)).toBeLessThan(1e-4);
   });
 
-  it('in deterministic mode gives the same bits whatever the neighbours and the order', async () => {
+  it('in deterministic mode gives the same bits with any neighbours and in any order', async () => {
     const engine = await model.start({ deterministic: true });
     const alone: SampleResult[] = [];
     for (const index of [0, 1, 2, 3, 4, 5]) alone.push(await sample(engine, index));
@@ -117,7 +117,7 @@ describe('sampling', () => {
     expect(await sample(other, 4)).toEqual(alone[4]);
   });
 
-  it('goes on with other weights between two tokens where it may, and says which token is of which', async () => {
+  it('continues with other weights between two tokens if allowed, and says which weights sampled each token', async () => {
     const engine = await model.start({ models: [adapter()], maxSequence: 256 });
     const [changes, dir] = [{ model: 'begin', maxTokens: 120, seed: 4 }, join(scratch, 'state')];
     await engine.saveWeightsForSampler({ model: 'policy', name: 'begin' });
@@ -162,7 +162,7 @@ describe('sampling', () => {
     expect((await sample(engine, 1, { maxTokens: 2 })).tokens).toEqual(full.tokens.slice(0, 2));
   });
 
-  it('gives up what nobody waits for any more', async () => {
+  it('gives up aborted requests', async () => {
     const engine = await model.start({ maxSequence: 4000, maxRows: 1 });
     const caller = new AbortController();
     // No token ends it earlier.
@@ -178,14 +178,14 @@ describe('sampling', () => {
     await expect(sample(engine, 1, endless)).rejects.toThrow('the caller is gone');
   });
 
-  it('refuses what it cannot do, says why, and goes on', async () => {
+  it('refuses what it cannot do, says why, and continues', async () => {
     const engine = await model.start({ maxSequence: 12 });
     const { imageTokenId } = model.folder.family.shape;
     const saying = (...tokens: number[]) => ({ prompt: { chunks: [{ type: 'text', tokens } as const] } });
     const long = saying(...new Array<number>(12).fill(5));
     await expect(sample(engine, 0, long)).rejects.toThrow('the prompt has 12 tokens');
     await expect(sample(engine, 0, saying(5, imageTokenId))).rejects.toThrow('placeholder');
-    await expect(sample(engine, 0, { model: 'nobody' })).rejects.toThrow('there is no model "nobody"');
+    await expect(sample(engine, 0, { model: 'absent' })).rejects.toThrow('there is no model "absent"');
     await expect(sample(engine, 0, { ...saying(1), topP: 0 })).rejects.toThrow('topP is 0');
     expect((await sample(engine, 0, { ...saying(5, 6), maxTokens: 1 })).tokens).toHaveLength(1);
   });

@@ -98,7 +98,7 @@ describe('sampling', () => {
     expect(seen.size).toBe(nucleus.size);
   });
 
-  it('never draws past the end, whatever rounding does', () => {
+  it('never draws past the end, with any rounding error', () => {
     expect(sampleToken(probabilities(), { temperature: 1, topP: 1 }, 1 - 2 ** -53).token).toBe(2);
   });
 });

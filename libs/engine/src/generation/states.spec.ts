@@ -58,7 +58,7 @@ describe('rows that remember states', () => {
     expect((await counts(plain)).prefixHits).toBe(0);
   });
 
-  it('of prompts with the same beginning and another end go on from their own states alone', async () => {
+  it('of prompts with the same beginning and another end continue from their own states alone', async () => {
     const engine = await model.start({ maxRows: 2 });
     const first = prompt(80);
     const { tokenIds, images } = first;

@@ -77,7 +77,7 @@ describe('a grammar of tokens', () => {
     return [...grammar.next(state, [stop])].map((id) => texts[id] ?? id);
   }
 
-  it('lets those follow that lead on within it, whatever the bounds of tokens', () => {
+  it('lets tokens follow that lead on within it, across any token boundary', () => {
     const pattern = String.raw`\{"(?:ab|a猫)"\}`;
     expect(after(pattern, [])).toEqual(['{', '{"']);
     expect(after(pattern, [0])).toEqual(['"a', '"']);

@@ -37,7 +37,7 @@ describe('model inputs', () => {
     await expect(sample([text, image(tokens + 1), text])).rejects.toThrow(`has ${tokens} features`);
   });
 
-  it('are refused where what is fetched is no image', async () => {
+  it('are refused if the fetched bytes are not an image', async () => {
     const model = await TestModel.of('qwen3-vl-a');
     engine = await model.start({ fetchImage: async () => Buffer.from('text') });
     const request = model.request(model.prompt(0));

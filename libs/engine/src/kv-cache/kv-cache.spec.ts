@@ -26,7 +26,7 @@ describe('the key/value cache on the host', () => {
     expect([...first, ...second]).toEqual(await contents(cache, 1));
   });
 
-  it('grows in place by steps, whatever the rows hold', async () => {
+  it('grows in place by steps, with any contents of the rows', async () => {
     const cache = new HostKvCache({ rows: 3, kvHeads: 2, maxLength: 100, headDim: 1 }, names);
     cache.ensureCapacity(20, 0);
     expect(cache.capacity).toBe(32);

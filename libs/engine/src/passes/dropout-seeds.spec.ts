@@ -10,7 +10,7 @@ test('every pass has its own seed, which a run that is repeated or resumed has, 
   expect(new DropoutSeeds(8).next(0)).not.toBe(first[0]);
 });
 
-test('are those of a new process where weights were loaded, whatever passes there were over them before', () => {
+test('are those of a new process after a load of weights, after any number of passes before', () => {
   const seeds = new DropoutSeeds(7);
   const first = seeds.next(5);
   expect(seeds.next(5)).not.toBe(first);

@@ -41,7 +41,7 @@ describe('losses that requests name', () => {
     expect(last.metrics.loss).toBeLessThan(first.metrics.loss / 2);
   });
 
-  it('are refused where nobody has them, or the data lack what they read', async () => {
+  it('are refused if no component has their name, or the data lack what they read', async () => {
     engine = await model.start();
     const attempt = (loss: { name: string }) =>
       engine!.forwardBackward({ model: 'policy', data: model.lessons(), loss });

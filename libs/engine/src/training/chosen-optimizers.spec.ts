@@ -16,7 +16,7 @@ describe('an optimizer from a module outside', () => {
   it.each([
     ['all weights', allWeights],
     ['an adapter', adapter()],
-  ])('changes %s as its formula says, and goes on from a checkpoint', async (name, description) => {
+  ])('changes %s as its formula says, and continues from a checkpoint', async (name, description) => {
     const data = model.lessons();
     const engine = await model.start({ models: [description] });
     const dirs = [0, 1, 2].map((at) => join(scratch, 'heavy-ball', name, String(at)));
@@ -84,7 +84,7 @@ describe('an optimizer of the project', () => {
     ['sgd', { name: 'sgd' }],
     ['sgd with momentum', { name: 'sgd', momentum: 0.9, nesterov: true }],
     ['muon', { name: 'muon', adamw_rate: 0.1 }],
-  ])('%s: learns, and goes on from a checkpoint as if nothing had been', async (name, optimizer) => {
+  ])('%s: learns, and continues from a checkpoint with equal results', async (name, optimizer) => {
     const data = model.lessons();
     const engine = await model.start({ models: [allWeights] });
     const dir = join(scratch, 'own', name);

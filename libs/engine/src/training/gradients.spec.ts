@@ -108,7 +108,7 @@ describe('training', () => {
     ['as one graph', 'off'],
     ['layer by layer', 'on'],
   ] as const)(
-    '%s lets generation go on meanwhile, with the weights it began with',
+    '%s lets generation continue meanwhile, with the weights it began with',
     async (_, gradientCheckpointing) => {
       const engine = await model.start({ deterministic: true, gradientCheckpointing });
       const request = model.request(model.prompt(2), { maxTokens: 60 });

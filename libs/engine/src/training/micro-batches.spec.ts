@@ -25,7 +25,7 @@ describe('micro-batches', () => {
     expect(planMicroBatches(rows, { patches: 40 })).toEqual([[0, 1, 2], [3]]);
   });
 
-  it('give a row that is too large alone a pass of its own, and lose none', () => {
+  it('give a row that is too large a separate pass, and lose none', () => {
     expect(planMicroBatches([row(500), row(2)], { tokens: 100 })).toEqual([[1], [0]]);
   });
 

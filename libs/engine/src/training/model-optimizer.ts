@@ -71,7 +71,7 @@ export class ModelOptimizer {
     if (this.owner !== undefined && this.owner !== name) {
       throw new EngineError(
         'request',
-        `${this.taken} steps were taken with the optimizer ${this.owner}, whose state ${name} cannot go on with; ` +
+        `${this.taken} steps were taken with the optimizer ${this.owner}, whose state ${name} cannot continue with; ` +
           'load the weights without the state of the optimizer to start it anew',
       );
     }

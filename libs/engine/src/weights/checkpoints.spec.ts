@@ -14,7 +14,7 @@ describe('checkpoints', () => {
   it.each([
     ['all weights', allWeights],
     ['an adapter', adapter()],
-  ])('go on as if nothing had happened, with %s', async (name, description) => {
+  ])('continue with equal results, with %s', async (name, description) => {
     const dir = join(scratch, name, '000002');
     const first = await model.start({ models: [description] });
     await learn(first);
@@ -29,7 +29,7 @@ describe('checkpoints', () => {
     expect(await readFile(join(dir, 'state.json'), 'utf8')).toBe('{"step":2}');
   });
 
-  it('of all weights are model folders of their own', async () => {
+  it('of all weights are complete model folders', async () => {
     const dir = join(scratch, 'model');
     const engine = await model.start();
     await learn(engine);
@@ -41,7 +41,7 @@ describe('checkpoints', () => {
     expect(answer.digest).toBe(again.digest);
   });
 
-  it('can be sampled from by name while training goes on', async () => {
+  it('can be sampled from by name while training continues', async () => {
     const dir = join(scratch, 'sampled');
     const engine = await model.start({ deterministic: true });
     const request = model.request(model.prompt(3));

@@ -67,7 +67,7 @@ describe('models over one base', () => {
     (await scores(engine, data, 'base')).forEach((value, i) => expect(value).toBeCloseTo(expected[i], 4));
   });
 
-  it('several adapters learn apart, with gradients, optimizers and checkpoints of their own', async () => {
+  it('several adapters learn apart, each with its own gradients, optimizer and checkpoints', async () => {
     const data = model.lessons();
     const small = adapter({ rank: 2, targets: 'attention' }, 'critic');
     const engine = await model.start({ models: [adapter(), adapter({}, 'second'), small] });
@@ -101,7 +101,7 @@ describe('models over one base', () => {
     expect(await scores(engine, data, 'second')).toEqual(policy);
   });
 
-  it('may be added, each with a seed of its own, and removed, while others stay what they are', async () => {
+  it('may be added, each with its own seed, and removed, while others stay what they are', async () => {
     const data = model.lessons();
     const [engine, alone] = [
       await model.start({ models: [], deterministic: true }),

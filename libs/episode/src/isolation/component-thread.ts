@@ -119,7 +119,7 @@ async function start({ file, kind, choice, environment = {} }: ThreadData): Prom
   const context: RewardContext = {
     log,
     environment,
-    // Only components of its own module: others run in separate threads.
+    // Only components of the same module: others run in separate threads.
     reward: async (other) => components.create('reward', other, context),
   };
   const instance: unknown = await components.create(kind as 'reward', choice, context);

@@ -80,7 +80,7 @@ describe('a chat template', () => {
     expect(render('hi')).toBe(asked[0]);
   });
 
-  test('a text part with an undefined image is no image', () => {
+  test('a text part with an undefined image is not an image', () => {
     const text = template.render(
       [{ role: 'user', content: [{ type: 'text', text: 'hi', image: undefined }] }],
       {
@@ -172,7 +172,7 @@ describe('where a template is found', () => {
     });
   });
 
-  test('what the template raises is told', async () => {
+  test('an exception of the template becomes the error message', async () => {
     await writeFile(join(dir, 'chat_template.jinja'), "{{ raise_exception('roles must alternate') }}");
     await expect(render()).rejects.toThrow(
       /chat_template\.jinja refuses the conversation: .*roles must alternate/,

@@ -136,7 +136,7 @@ describe('a model of the hub', () => {
 });
 
 describe('a broken download', () => {
-  test('goes on where the connection was cut', async () => {
+  test('continues where the connection was cut', async () => {
     hub.put(ID, { files: fixtureFiles() });
     hub.cuts = [2_000, 500, 700];
     const { dir: folder } = await resolveModel(ID, options());
@@ -146,7 +146,7 @@ describe('a broken download', () => {
     expect(hub.requests.some(({ range }) => range !== undefined)).toBe(true);
   });
 
-  test('goes on in the next call, and fetches nothing twice', async () => {
+  test('continues in the next call, and fetches nothing twice', async () => {
     const big = randomBytes(300_000);
     hub.put(ID, { files: { ...fixtureFiles(), [WEIGHTS]: big } });
     const half = join(dir, repository, 'blobs', createHash('sha256').update(big).digest('hex'));
@@ -192,7 +192,7 @@ describe('a broken download', () => {
     expect(left.length).toBeGreaterThan(0);
   });
 
-  test('is repeated when the server has a problem of its own', async () => {
+  test('is repeated after a server error', async () => {
     hub.put(ID, { files: fixtureFiles() });
     hub.failures = [503, 429, 500];
     await expect(resolveModel(ID, options())).resolves.toHaveProperty('hub');
@@ -373,7 +373,7 @@ describe('without a connection', () => {
     );
   });
 
-  test('a hub that refuses what the cache has is no reason to fail', async () => {
+  test('a load from the cache succeeds although the hub refuses the files', async () => {
     hub.put(ID, { files: fixtureFiles() });
     await resolveModel(ID, options());
     hub.put(ID, { files: fixtureFiles(), privateFor: TOKEN });

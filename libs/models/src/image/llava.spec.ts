@@ -31,7 +31,7 @@ describe('images cropped to the middle', () => {
     expect(new Set(image.patches)).toEqual(new Set([200]));
   });
 
-  test('are refused where they are no screenshots', async () => {
+  test('are refused if they are not screenshots', async () => {
     const narrow = processor({ ...clip, crop_size: 4 });
     await expect(narrow.process(await blank(1, 8))).rejects.toThrow(/1×8 pixels; expected at least 2×2/);
     await expect(narrow.process(await blank(2, 500))).rejects.toThrow(/aspect ratio of 250\.0/);
@@ -80,7 +80,7 @@ describe('images in tiles', () => {
     expect(tall).toMatchObject({ tiles: [2, 1], shown: [4, 2] });
   });
 
-  test('are one picture each in a prompt of several, under a key of its own', async () => {
+  test('are one picture each in a prompt of several, under separate keys', async () => {
     const images = processor(tiled);
     const [first, second] = await Promise.all([
       images.process(await blank(16, 4)),

@@ -96,7 +96,7 @@ test.each([
   await expect(processed()).rejects.toThrow(`processor_config.json: "${step}": false is not supported`);
 });
 
-test('an image processor that is no object is refused', async () => {
+test('an image processor that is not an object is refused', async () => {
   copyOf('qwen3-vl-a');
   write('processor_config.json', { image_processor: 'Qwen2VLImageProcessor' });
   await expect(processed()).rejects.toThrow(/processor_config\.json: "image_processor" is "Qwen2VL/);

@@ -87,7 +87,7 @@ test('a group that a model has no layer of is refused, also beside one it has', 
   );
 });
 
-test('PEFT is told modules and weights apart, by short names where these reach nothing else', () => {
+test('PEFT gets modules and weights separately, by short names where these reach nothing else', () => {
   const both = plan({ targets: 'all-linear+experts+router' });
   expect(both.targetModules).toEqual([
     'model.layers.0.self_attn.q_proj',
@@ -113,7 +113,7 @@ test('matrices of experts carry the names of the wrappers that PEFT puts around 
   expect(keys({ targets: ['gate_up_proj'] })).toEqual([experts]);
 });
 
-test('the scale is alpha / rank, or alpha / √rank, with ranks and alphas of their own where a pattern says so', () => {
+test('the scale is alpha / rank, or alpha / √rank, with other ranks and alphas where a pattern says so', () => {
   const scales = (config: Partial<LoraConfig>): [number, number][] =>
     plan(config).modules.map(({ rank, scale }) => [rank, scale]);
   expect(scales({})).toEqual(Array(3).fill([4, 2]));

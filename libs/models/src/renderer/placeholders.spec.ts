@@ -21,7 +21,7 @@ describe('the chunks of a prompt', () => {
     ]);
   });
 
-  it('say where an image goes on behind text', () => {
+  it('say where an image continues behind text', () => {
     expect(promptChunks([PAD, PAD, 5, PAD, 6, PAD, PAD], [b, a], PAD)).toEqual([
       { type: 'image', sha256: 'b', tokens: 2 },
       { type: 'text', tokens: [5] },

@@ -89,7 +89,7 @@ async function tokenizerWithSpaces(name: string): Promise<Tokenizer> {
   });
 }
 
-test('words behind images and answers begin with one space, whoever puts it there', async () => {
+test('words behind images and answers begin with one space, from the template or the renderer', async () => {
   const [given, { expected: wanted, pngs: shown }] = [await partsOf('idefics2-a'), read('idefics2-a')];
   const spaced = { ...given, tokenizer: await tokenizerWithSpaces('idefics2-a') };
   expect([given.tokenizer.spacesAdded, spaced.tokenizer.spacesAdded]).toEqual([false, true]);
@@ -121,7 +121,7 @@ describe('a prompt', () => {
     expect(prompt.tokenIds).toEqual(expected.prompt_ids);
   });
 
-  test('takes images by index, in whatever order', () => {
+  test('takes images by index, in any order', () => {
     const [a, b, c] = images;
     const numbered = expected.messages.map((message) => ({ ...message }));
     let next = 0;
@@ -227,13 +227,15 @@ test('nothing is tokenized for a caller who is gone', async () => {
   const encode = jest.spyOn(parts.tokenizer, 'encode');
   const renderer = makeRenderer(parts);
   encode.mockClear();
-  const signal = AbortSignal.abort(new Error('nobody waits'));
-  await expect(renderer.renderPngs(expected.messages, pngs, { signal })).rejects.toThrow('nobody waits');
+  const signal = AbortSignal.abort(new Error('aborted by the caller'));
+  await expect(renderer.renderPngs(expected.messages, pngs, { signal })).rejects.toThrow(
+    'aborted by the caller',
+  );
   expect(encode).not.toHaveBeenCalled();
   encode.mockRestore();
 });
 
-test('a prompt may have as many tokens as it is told, images included', async () => {
+test('a prompt may have as many tokens as its limit, images included', async () => {
   const renderer = makeRenderer(parts);
   const { length } = expected.prompt_ids;
   const { tokenIds } = await renderer.renderPngs(expected.messages, pngs, { most: length });

@@ -94,7 +94,10 @@ describe('a tokenizer of a Hugging Face folder', () => {
       'a pattern that is none',
       { type: 'Split', pattern: { Regex: '(' }, behavior: 'Isolated', invert: false },
     ],
-    ['a behaviour that is no text', { type: 'Split', pattern: { Regex: 'a' }, behavior: [1], invert: false }],
+    [
+      'a behaviour that is not a text',
+      { type: 'Split', pattern: { Regex: 'a' }, behavior: [1], invert: false },
+    ],
   ])('refuses %s', (_what, preTokenizer) => {
     const tokenizer = {
       pre_tokenizer: preTokenizer,
@@ -106,10 +109,15 @@ describe('a tokenizer of a Hugging Face folder', () => {
 
   test.each([
     ['as large as a table of all ids must not become', { '*': 2 ** 31 }, [], '"*" has id 2147483648'],
-    ['that are no number', { '*': '9' }, [], '"*" has id "9"'],
+    ['that are not a number', { '*': '9' }, [], '"*" has id "9"'],
     ['of added tokens below 0', {}, [{ id: -1, content: '<a>' }], '"<a>" has id -1'],
     ['of added tokens that are nothing', {}, [null], 'undefined has id undefined'],
-    ['of what is no text', {}, [{ id: 1, content: { length: 1e9 } }], '{"length":1000000000} has id 1'],
+    [
+      'of a content that is not a text',
+      {},
+      [{ id: 1, content: { length: 1e9 } }],
+      '{"length":1000000000} has id 1',
+    ],
   ])('refuses ids %s', (_what, vocab, added, message) => {
     const model = { type: 'BPE', vocab, merges: [] };
     expect(() => new Tokenizer({ tokenizer: { model, added_tokens: added }, source: 'x.json' })).toThrow(

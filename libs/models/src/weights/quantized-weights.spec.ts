@@ -125,7 +125,7 @@ it('holds weights in another type as a copy that is made once', async () => {
   expect(statSync(join(dir, 'converted', file)).mtimeMs).toBe(mtimeMs);
 });
 
-it('converts weights of small types within the graph, without a copy of its own', async () => {
+it('converts weights of small types within the graph, without a separate copy', async () => {
   const weights = await store('BF16');
   expect(weights.constant('w')).toMatchObject({
     dtype: 'bfloat16',

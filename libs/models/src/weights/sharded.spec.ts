@@ -27,7 +27,7 @@ function counting(
 
 const options = { dtype: 'F32', maxShardBytes: 400 } as const;
 
-test('files hold as many tensors as fit, a larger one has a file of its own', async () => {
+test('files hold as many tensors as fit, a larger one has a separate file', async () => {
   const tensors = [counting('a', 60, 7), counting('b', 30, 30), counting('c', 30, 1), counting('d', 500, 64)];
   const files = await writeSharded(dir, tensors, options);
   expect(files).toEqual([

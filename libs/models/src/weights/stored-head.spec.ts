@@ -95,7 +95,7 @@ test.each(single)(
   },
 );
 
-test.each(single)('%s: one number in which they differ makes it a layer of its own', async (name) => {
+test.each(single)('%s: one different number makes it a separate layer', async (name) => {
   copyOf(name, { outer: true });
   await rewriteHead((tensors, head, input) => {
     const { shape, data } = tensors.get(input)!;

@@ -154,7 +154,7 @@ test('a quantization_config left over beside plain weights changes nothing', asy
   });
 });
 
-test('weights of the right shape that are no floating-point numbers are refused by name', async () => {
+test('weights of the right shape that are not floating-point numbers are refused by name', async () => {
   editTensors((tensors, layer) => tensors.set(`${layer}.weight`, zeros('U8', [48, 48], 1)));
   await expect(loadModelFolder(dir)).rejects.toThrow(/q_proj\.weight" is U8; expected F32, BF16 or F16/);
 });

@@ -19,7 +19,7 @@ async function all<T>(events: AsyncIterable<T>): Promise<T[]> {
 
 const asked = { model: 'latest', prompt: 'hi', stop: 'wo', n: 2 };
 
-it('stops where it is told to, also in a stream, which says how many tokens there were', async () => {
+it('stops at stop sequences, also in a stream, which says how many tokens there were', async () => {
   const { choices, usage } = await client.completions.create(asked);
   expect(choices.map(({ text, finish_reason }) => [text, finish_reason])).toEqual([
     ['one t', 'stop'],

@@ -65,7 +65,7 @@ const head = (fields: string[]) =>
   ].join('\r\n');
 const hello = JSON.stringify({ model: 'latest', messages: [{ role: 'user', content: 'hi' }] });
 
-it('answers no page of another site, whatever it may send without leave', async () => {
+it('answers no page of another site, for any request that browsers allow without permission', async () => {
   const endpoint = await open({ keys: [] });
   for (const origin of ['https://site.example', 'null', 'http://127.0.0.1.site.example']) {
     expect(await post(endpoint, { headers: { origin }, body: hello })).toMatchObject({
@@ -151,7 +151,7 @@ it('writes no key and nothing of a request into the log', async () => {
     const endpoint = await open();
     const said = JSON.stringify({ model: 'broken', messages: [{ role: 'user', content: 'my-own-words' }] });
     expect((await post(endpoint, { body: said })).status).toBe(500);
-    await post(endpoint, { body: said, headers: { authorization: 'Bearer a-wrong-key-of-somebody' } });
+    await post(endpoint, { body: said, headers: { authorization: 'Bearer a-wrong-key-of-a-stranger' } });
     await post(endpoint, { body: said.slice(0, -5) });
   } finally {
     Logger.overrideLogger(false);

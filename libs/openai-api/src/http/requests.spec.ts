@@ -84,7 +84,7 @@ it('takes no role and no text that only looks like one', async () => {
   }
 });
 
-it('keeps no more responses than there is memory for, whatever they hold', () => {
+it('keeps no more responses than there is memory for, with any content', () => {
   const store = new ResponseStore();
   const conversation = { messages: [], images: [], tools: [] };
   const kept = 300;

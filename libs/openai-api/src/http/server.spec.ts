@@ -39,7 +39,7 @@ const weather = {
 const CALL = 'Let me see. <tool_call>\n{"name": "get_weather", "arguments": {"place": "Bern"}}\n</tool_call>';
 
 describe('/v1/chat/completions', () => {
-  it('gives several answers with their seeds, and stops where it is told to', async () => {
+  it('gives several answers with their seeds, and stops at stop sequences', async () => {
     const { choices, usage } = await client.chat.completions.create({
       model: 'latest',
       messages: user('hi'),
@@ -60,7 +60,7 @@ describe('/v1/chat/completions', () => {
     expect(usage).toEqual({ prompt_tokens: 2, completion_tokens: 4, total_tokens: 6 });
   });
 
-  it('stops where it is told to in a stream, too', async () => {
+  it('stops at stop sequences in a stream, too', async () => {
     const chunks = await all(
       await client.chat.completions.create({
         model: 'latest',
@@ -230,7 +230,7 @@ describe('/v1/responses', () => {
     });
   });
 
-  it('turns actions of the dialect into computer calls, and goes on with the screenshot that follows', async () => {
+  it('turns actions of the dialect into computer calls, and continues with the screenshot that follows', async () => {
     speaker.says = '{"action":"click","x":10,"y":20}';
     const tools = [{ type: 'computer' as const }];
     const first = await client.responses.create({ model: 'latest', input: look(), tools });
@@ -390,7 +390,7 @@ describe('the endpoint', () => {
     expect(endpoint.active).toBe(0);
   });
 
-  it('tells nothing of failures of its own', async () => {
+  it('hides the details of internal failures', async () => {
     const failed = client.chat.completions.create({ model: 'broken', messages: user('hi') });
     await expect(failed).rejects.toMatchObject({
       status: 500,

@@ -146,7 +146,7 @@ it('answers requests that were sent ahead one after the other, in their order', 
 });
 
 describe('a connection', () => {
-  it('goes on from its newest response, though nothing is stored, and no other connection does', async () => {
+  it('continues from its newest response, though nothing is stored, and no other connection does', async () => {
     const caller = await Caller.open();
     const first = await caller.ask({ input: 'hi', store: false });
     const second = await caller.ask({ input: 'and now?', store: false, previous_response_id: idOf(first) });
@@ -161,7 +161,7 @@ describe('a connection', () => {
     expect((await other.ask({ input: 'anew', store: false })).type).toBe('response.completed');
   });
 
-  it('goes on from stored responses of other connections and of HTTP, where the request is stored, too', async () => {
+  it('continues from stored responses of other connections and of HTTP, where the request is stored, too', async () => {
     const client = new OpenAI({ baseURL: `${endpoint.url}/v1`, apiKey: KEY });
     const { id } = await client.responses.create({ model: 'latest', input: 'hi' });
     const caller = await Caller.open();
@@ -188,7 +188,7 @@ describe('a connection', () => {
     });
   });
 
-  it('keeps its newest response where a request that does not go on from it fails', async () => {
+  it('keeps its newest response where a request that does not continue it fails', async () => {
     const caller = await Caller.open();
     const previous_response_id = idOf(await caller.ask({ input: 'hi', store: false }));
     await caller.ask({ input: 'x', model: 'broken' });
@@ -238,7 +238,7 @@ describe('what is refused', () => {
       'stream',
     ],
     ['no model', '{"type":"response.create","input":"hi"}', 'missing_required_parameter', 'model'],
-  ])('a message with %s, and the connection goes on', async (_what, message, code, param) => {
+  ])('a message with %s, and the connection stays open', async (_what, message, code, param) => {
     const caller = await Caller.open();
     caller.socket.send(message);
     expect(await caller.next()).toMatchObject({ type: 'error', status: 400, error: { code, param } });

@@ -72,7 +72,7 @@ it('keeps what system and user wrote, and sums up all the rest in the policy’s
   expect(messages[0].content[0].text).toBe('Be short.');
 });
 
-it('gives a conversation to go on from, also to outputs of calls that were summed up, and once more', async () => {
+it('gives a conversation to continue from, also for outputs of calls that were summed up, and once more', async () => {
   const first = await client.responses.compact({ model: 'latest', input: [look(), called('a')] });
   const window = first.output as OpenAI.Responses.ResponseInputItem[];
   await client.responses.create({

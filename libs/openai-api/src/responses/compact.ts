@@ -13,7 +13,7 @@ import type { Responding } from './respond';
 const MAX_SUMMARY_TOKENS = 1_024;
 
 const ASK =
-  'Sum up the conversation so far, to go on from: what is asked for, what was done and found out, what is left to do.';
+  'Sum up the conversation so far, to continue from: the request, the steps and findings so far, and the remaining steps.';
 
 /**
  * Returns a shorter conversation to continue: the messages of user and system unchanged, and one item with the

@@ -40,7 +40,7 @@ describe('fromDescription', () => {
     expect(completeOptions(type, { steps: 0, sizes: [0], loud: 1 }, 'here').problems).toHaveLength(3);
   });
 
-  it('gives every instance defaults of its own', () => {
+  it('gives every instance its own defaults', () => {
     const type = fromDescription(description) as new () => { tags: string[] };
     new type().tags.push('b');
     expect(new type().tags).toEqual(['a']);

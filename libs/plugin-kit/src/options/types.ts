@@ -102,7 +102,7 @@ export interface OptionInfo {
   needs?: NeedsNote;
   /** The class of a group. */
   group?: OptionsClass;
-  /** What a choice selects from. */
+  /** The components that a choice selects from. */
   choice?: ChoiceNote;
   /** The files that it names. */
   file?: FileNote;

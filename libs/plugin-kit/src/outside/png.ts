@@ -24,7 +24,7 @@ export function screenshotOfPng(bytes: Uint8Array, from: string): Screenshot {
 }
 
 function problemOf(png: Buffer): string | null {
-  if (!png.subarray(0, 8).equals(SIGNATURE)) return `${png.length} bytes that are no PNG`;
+  if (!png.subarray(0, 8).equals(SIGNATURE)) return `${png.length} bytes that are not a PNG`;
   let offset = SIGNATURE.length;
   for (let index = 0; ; index += 1) {
     if (offset + AROUND > png.length) return 'a PNG that breaks off';

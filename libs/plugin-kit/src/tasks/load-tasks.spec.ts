@@ -88,7 +88,7 @@ describe('what becomes of tasks in a run', () => {
     await refuse('bold', 'plain');
   });
 
-  it('those that ask for more turns than it allows are told', async () => {
+  it('reports tasks that need more turns than it allows', async () => {
     const said: string[] = [];
     warnOfCutTasks(await open('bold'), 20, (message) => said.push(message));
     expect(said).toEqual([

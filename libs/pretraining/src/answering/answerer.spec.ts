@@ -96,7 +96,7 @@ test.each<VisionMode>(['trained', 'frozen'])(
   },
 );
 
-test('questions that share a screen give the gradient of each with a screen of its own', async () => {
+test('questions that share a screen give the same gradient as questions with separate screens', async () => {
   const trained = await answeringWeights(folder, 'trained');
   const answerer = new Answerer(folder, trained, 'trained', 8);
   const [together, apart] = [new Map<string, Float32Array>(), new Map<string, Float32Array>()];

@@ -9,7 +9,7 @@ import type { StageOptions } from './stage';
 const STAGES = { read: readingStage, point: pointingStage, act: actingStage };
 
 const program = new Command('pretrain-general').description(
-  'make the general small model, stage by stage; an interrupted stage goes on where it stopped',
+  'make the general small model, stage by stage; an interrupted stage continues where it stopped',
 );
 for (const [name, stage] of Object.entries(STAGES)) {
   program

@@ -11,7 +11,7 @@ async function batchesFrom(from: number, modelDir: string): Promise<Batch<'read'
   }
 }
 
-test('an interrupted training goes on with the batch it would have come to', async () => {
+test('an interrupted training continues with the next batch', async () => {
   const { dir } = await tinyModel();
   const [, second] = await batchesFrom(1, dir);
   const [again] = await batchesFrom(2, dir);

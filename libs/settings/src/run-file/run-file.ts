@@ -22,7 +22,7 @@ export class AsyncGroup {
   max_steps_off_policy = 0;
 
   @Doc(
-    'answers that are being sampled go on with new weights between two tokens, instead of ending with those they began with',
+    'answers in progress continue with new weights between two tokens, instead of ending with those they began with',
     { aliases: ['in_flight_updates'] },
   )
   @IsBoolean()

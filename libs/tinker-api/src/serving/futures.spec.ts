@@ -41,7 +41,7 @@ it('keeps so many answers, and says of older ones that they were let go', async 
   expect(await found(futures, [foreign, 'req-0', ids[2].replace('-4-', '-40-')])).toEqual([404, 404, 404]);
 });
 
-it('keeps so much memory of answers, the last one whatever its size', async () => {
+it('keeps answers up to a memory limit, and the last one at any size', async () => {
   const futures = new Futures(10, { requests: 100, bytes: 1000 });
   const ids = await ended(futures, [400, 400, 400, 5000]);
   expect(await found(futures, ids.slice(0, 3))).toEqual([410, 410, 410]);

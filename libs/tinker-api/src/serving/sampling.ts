@@ -253,7 +253,7 @@ function refuseTopk(fields: Fields): void {
   if (most > 0) {
     throw unsupported(
       'topk_prompt_logprobs',
-      'is not supported here: of a prompt only the log-probabilities of its own tokens are known (prompt_logprobs)',
+      'is not supported here: expected prompt_logprobs, the log-probabilities of the tokens in the prompt',
     );
   }
 }

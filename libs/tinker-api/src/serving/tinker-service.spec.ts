@@ -130,7 +130,7 @@ describe('a request that is refused', () => {
     },
   );
 
-  it('lets go on what came before it and was numbered after it', async () => {
+  it('releases requests that came before it and were numbered after it', async () => {
     const id = await model();
     const early = [await step(id, 3), await step(id, 4)];
     await expect(call('save_weights', { model_id: id, seq_id: 2, path: '../up' })).rejects.toThrow('path');
@@ -156,7 +156,7 @@ describe('a request that is refused', () => {
 describe('where no more is worked at', () => {
   beforeEach(() => open({ maxRequests: 1, maxModels: 2 }));
 
-  it('makes no model that nobody is told of', async () => {
+  it('makes no model for a refused request', async () => {
     const id = await model();
     engine.hold();
     const stepped = await step(id, 1);
@@ -182,7 +182,7 @@ describe('where no more is worked at', () => {
   });
 });
 
-it('goes on with a session of which nothing is heard but that it waits for an answer', async () => {
+it('keeps a session alive that waits for an answer', async () => {
   open({ sessionTimeoutMs: 1000 });
   let now = Date.now();
   jest.spyOn(Date, 'now').mockImplementation(() => now);

@@ -1,6 +1,6 @@
 import { Turns } from './turns';
 
-it('goes on behind a gap that was filled too late for who waited', async () => {
+it('continues behind a gap that was filled too late for the waiting request', async () => {
   const turns = new Turns(50);
   const done: number[] = [];
   const run = (number: number) => turns.run(number, async () => void done.push(number));

@@ -16,7 +16,7 @@ export const WATCH_SCRIPT = `(() => {
   /** Of the timer that is running; null outside of timers. */
   let origin = null;
   const now = () => origin ?? episode;
-  /** What stays → the episode that it came from. */
+  /** Each remaining timer → the episode that it came from. */
   const timers = new Map();
   const observers = new Map();
   const heavy = new Set();
@@ -126,7 +126,7 @@ export const WATCH_SCRIPT = `(() => {
     };
   }
 
-  // These outlive whatever a page does to forget them, or cannot be taken from it: a page that uses one is loaded anew.
+  // A page cannot forget these, or they cannot be taken from it: a page that uses one is loaded anew.
   for (const name of ['Worker', 'SharedWorker', 'BroadcastChannel', 'WebSocket', 'EventSource', 'RTCPeerConnection', 'AudioContext']) {
     if (window[name] === undefined) continue;
     window[name] = new Proxy(window[name], {
@@ -149,7 +149,7 @@ export const WATCH_SCRIPT = `(() => {
   ]) {
     const call = holder?.prototype[name];
     if (call === undefined) continue;
-    // What a page defines or writes while it loads is its own.
+    // Definitions and writes during the load belong to the page.
     const isOfPage = name === 'define' || name === 'write';
     holder.prototype[name] = function (...args) {
       if (!(isOfPage && now() === 0)) heavy.add(holder.name + '.' + name);
@@ -157,7 +157,7 @@ export const WATCH_SCRIPT = `(() => {
     };
   }
 
-  /** What any script counts on; Math.random is another one after each seed. */
+  /** Built-ins that any script relies on; Math.random is replaced after each seed. */
   const BUILTINS = ['Object', 'Function', 'Array', 'String', 'Number', 'Boolean', 'Symbol', 'Date', 'RegExp', 'Promise', 'Map', 'Set', 'Error', 'JSON',
     'Math', 'Reflect', 'EventTarget', 'Node', 'Element', 'HTMLElement', 'HTMLInputElement', 'Document', 'Event', 'MouseEvent', 'Storage', 'CSSStyleDeclaration'];
   function builtins() {
@@ -199,7 +199,7 @@ export const WATCH_SCRIPT = `(() => {
     for (const each of [...timers.values(), ...observers.values()]) if (isLeft(each)) left.push(each.what);
     for (const target of targets) {
       const at = target.deref();
-      // What is not in the document hears of nothing.
+      // Elements outside the document receive no events.
       if (at === undefined || (at instanceof Node && !at.isConnected)) continue;
       for (const each of listenersOf.get(at) ?? []) if (isLeft(each)) left.push('listener of ' + each.type);
     }

@@ -177,7 +177,7 @@ test('an agent operates an environment, and its calls are the turns of the traje
   expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['latest']);
   const messages = shown(session.task.description);
   const first = await client.chat.completions.create({ model: 'latest', messages, logprobs: true });
-  messages.push(first.choices[0].message, { role: 'user', content: 'Go on.' });
+  messages.push(first.choices[0].message, { role: 'user', content: 'Continue.' });
   const second = await client.chat.completions.create({ model: 'latest', messages, stream: true });
   let text = '';
   for await (const { choices } of second) text += choices[0]?.delta.content ?? '';
@@ -207,7 +207,7 @@ test('an agent operates an environment, and its calls are the turns of the traje
   expect((await ask('GET', `/${session.id}`)).status).toBe(404);
 });
 
-test('an agent with an environment of its own says its state; a call that comes again is one turn', async () => {
+test('an agent with its own environment reports its state; a repeated call is one turn', async () => {
   await rollout('own');
   const session = await open({ environment: 'own' });
   expect(session.screenshot).toBeNull();
@@ -257,7 +257,7 @@ test('a call that comes again is answered anew where it failed, or what was answ
   expect(turns.map(({ actions }) => actions.length)).toEqual([2, 0, 0]);
 });
 
-test('an answer that did not reach the agent is no turn, unless it is asked for again', async () => {
+test('an answer that did not reach the agent is not a turn, unless the agent requests it again', async () => {
   world.answers = ['0', '1', '2', '3', '4'];
   await rollout('lost');
   const session = await open({ environment: 'own' });
@@ -342,7 +342,7 @@ test('what the run could not train is refused, turns beyond the task’s truncat
   await rollout('limits', { task: makeRollout().task });
   const session = await open({ environment: 'own' });
   const client = clientOf(session);
-  const messages = shown('Go on.');
+  const messages = shown('Continue.');
   const chat = (changes: object) => client.chat.completions.create({ model: 'latest', messages, ...changes });
   await expect(chat({ temperature: 0 })).rejects.toMatchObject({ status: 400, param: 'temperature' });
   await expect(chat({ top_p: 0.5 })).rejects.toMatchObject({ status: 400, param: 'top_p' });
@@ -362,7 +362,7 @@ test('what the run could not train is refused, turns beyond the task’s truncat
   expect(turns.map(({ temperature }) => temperature)).toEqual([0.7, 0.7, 0.7]);
 });
 
-test('an episode that its agent gives up does not count; one that nobody asks for stays in the queue', async () => {
+test('an episode that its agent gives up does not count; one that no agent requests stays in the queue', async () => {
   expect(await ask('POST', '', { wait_seconds: 0 })).toMatchObject({
     status: 503,
     body: { error: { code: 'no_episode' } },
@@ -399,12 +399,12 @@ test('an actor without an address for agents leaves such a run to others', async
   const other = await BusService.connect({ service: 'actor', servers: [nats.url] });
   const app = await openApplication(
     other,
-    ActorModule.forRoot({ runId: 'nobody', components, cacheDir: tmpdir() }),
+    ActorModule.forRoot({ runId: 'absent', components, cacheDir: tmpdir() }),
   );
   await actor.close();
-  await bus.runs.create({ runId: 'nobody', createdAt: new Date().toISOString(), config: CONFIG });
+  await bus.runs.create({ runId: 'absent', createdAt: new Date().toISOString(), config: CONFIG });
   const state = await eventually('the end of the run', async () => {
-    const found = await bus.runs.state('nobody');
+    const found = await bus.runs.state('absent');
     return found?.phase === 'failed' ? found : null;
   });
   expect(state.reason).toMatch(/set AGENTS_PORT/);

@@ -135,7 +135,7 @@ test('all actions of an answer share the time of their turn', async () => {
   });
 });
 
-test('a dialect is told how the model sees the screenshot, which the learner is asked once', async () => {
+test('a dialect receives the screenshot size that the model sees, for which the actor asks the learner once', async () => {
   world.answers = ['click 1 1', 'hm', 'finish true'];
   const { turns } = await play({ promptStyle: 'full' });
   expect(world.asked[0].messages[0].content[0].text).toContain('The image has 80×112 pixels.');

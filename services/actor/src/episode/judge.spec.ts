@@ -136,7 +136,7 @@ test('rewards pay named parts, for the episode and by turns, and the return is t
   ]);
 });
 
-test('verdicts of rewards are told beside that of the verifier, and pay nothing', async () => {
+test('verdicts of rewards stand beside that of the verifier, and pay nothing', async () => {
   const judge: Reward['score'] = () => ({ episode: { seen: 0.5 }, verdicts: { judge: false } });
   const played = await play({ rewards: named({ judge, 'task-success': () => 1 }) });
   expect(played).toMatchObject({ success: true, reward: 1.5, verdicts: { judge: false } });
@@ -176,7 +176,7 @@ test('where no reward pays by turns, turns have none', async () => {
   expect(turns.some((turn) => 'reward' in turn || 'rewards' in turn)).toBe(false);
 });
 
-test('a reward from outside that never gives control back makes its episode invalid, by name, and the actor goes on', async () => {
+test('a reward from outside that never gives control back makes its episode invalid, by name, and the actor continues', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'stuck-'));
   const file = join(folder, 'stuck.js');
   writeFileSync(file, STUCK);
@@ -270,7 +270,7 @@ test.each<[string, unknown, string]>([
   ['nothing', undefined, 'gave nothing, expected a number, parts by name, or {episode, turns}'],
   ['a list', [1], 'gave [1], expected a number, parts'],
   ['more than 32 bits hold', 1e308, 'gave 1e+308, expected a finite number of 32 bits'],
-  ['a part that is no number', { near: 'much' }, 'gave "much" as part "near", expected a finite number'],
+  ['a part that is not a number', { near: 'much' }, 'gave "much" as part "near", expected a finite number'],
   ['too few turns', { turns: [1] }, 'pays for 1 turns, the episode has 3'],
   [
     'a verdict that is none',
@@ -284,7 +284,7 @@ test.each<[string, unknown, string]>([
   expect(invalidReason).toContain(problem);
 });
 
-test('a reward that hangs makes the episode invalid by its deadline, and is told to stop', async () => {
+test('a reward that hangs makes the episode invalid by its deadline, and is aborted', async () => {
   let signal: AbortSignal | undefined;
   const hangs: Reward['score'] = (_episode, deadline) => {
     ({ signal } = deadline);
@@ -322,8 +322,8 @@ test('a verifier may judge by more than the state, and may not know', async () =
   const evaluation = makeRollout({ runId: RUN, seed: 7, task: request.task, purpose: 'eval' });
   const evaluated = await play({ verifier }, evaluation);
   expect(evaluated).toMatchObject({ status: 'completed', success: null });
-  const nobody = await play({ verifier });
-  expect(nobody).toMatchObject({
+  const unjudged = await play({ verifier });
+  expect(unjudged).toMatchObject({
     status: 'invalid',
     success: null,
     invalidReason: expect.stringMatching(

@@ -78,7 +78,7 @@ test('an episode whose own answers leave no room for another is truncated, one w
   expect(await play()).toMatchObject({ status: 'invalid', turns: [] });
 });
 
-test('a text that is no action costs a turn and is explained in the next one', async () => {
+test('a text that is not an action costs a turn and is explained in the next one', async () => {
   world.answers = ['tap it', '{"action":"finish","success":true}'];
   const played = await play({ promptStyle: 'full' });
   expect(played.turns[0]).toMatchObject({

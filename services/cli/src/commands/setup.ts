@@ -25,7 +25,7 @@ export function setupCommand(): Command {
         'On Debian and Ubuntu they are packages of the distribution, which has signed them: nats-server is unpacked into UIRL_CACHE_DIR and needs\n' +
         'no root; Chromium is installed by root, and comes from Playwright for others.\n' +
         "The pages of MiniWoB++ come from Python's package index (by pip where there is one; PIP_INDEX_URL names another index), else by git,\n" +
-        'and are unpacked into UIRL_CACHE_DIR where their digest is the expected one. MINIWOB_DIR names a checkout of your own instead.',
+        'and are unpacked into UIRL_CACHE_DIR where their digest is the expected one. MINIWOB_DIR names your own checkout instead.',
     )
     .action(async ({ json = false, miniwob = false }: { json?: boolean; miniwob?: boolean }) => {
       const { ensureNatsServer, ensureChromium } = await load<Tools>('tools');

@@ -33,7 +33,7 @@ it('says of a run that ends with its warm start that its steps do not count', as
   expect(await dryRun(...only)).toMatch(/^ends after {2}the warm start$/m);
 });
 
-it('says on Ctrl-C that the run goes on, and how to end it', async () => {
+it('says on Ctrl-C that the run continues, and how to end it', async () => {
   const root = join(__dirname, '../../../..');
   const nats = await startNats();
   const bus = await BusService.connect({ service: 'test', servers: [nats.url] });

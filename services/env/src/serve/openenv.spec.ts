@@ -80,7 +80,7 @@ describe('OpenEnv over HTTP', () => {
     ['a list', '/reset', [], 422, /expected an object/],
     ['half a message', '/reset', '{"seed":', 400, /JSON|position/],
     ['a long id', '/reset', { episode_id: 'x'.repeat(256) }, 422, /255/],
-    ['an unknown episode', '/step', { action: LEFT, episode_id: 'nobody' }, 404, /no such episode/],
+    ['an unknown episode', '/step', { action: LEFT, episode_id: 'absent' }, 404, /no such episode/],
     ['a step without action', '/step', {}, 422, /action/],
     ['a large message', '/step', 'x'.repeat(2 ** 20 + 1), 413, /large/],
     ['an unknown path', '/nowhere', {}, 404, /nowhere/],
@@ -90,7 +90,7 @@ describe('OpenEnv over HTTP', () => {
     expect(JSON.stringify(reply.body.detail)).toMatch(detail);
   });
 
-  it('refuses what is no action, and goes on', async () => {
+  it('refuses an invalid action, and continues', async () => {
     await form.post('/reset', { seed: 3 });
     expect(await form.post('/step', { action: { action: 'clack' } })).toMatchObject({
       status: 422,

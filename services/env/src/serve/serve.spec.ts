@@ -66,7 +66,7 @@ describe('clients of the project', () => {
     await form.leaveHttp();
   });
 
-  it.each(['', '/proxy/somebody'])('play over the protocol of ui-verifiers at %p', async (path) => {
+  it.each(['', '/proxy/lab'])('play over the protocol of ui-verifiers at %p', async (path) => {
     const sessions = await form.client({
       name: 'ui-verifiers',
       ui_env_urls: [form.server.url + path],
@@ -177,7 +177,7 @@ describe('who may ask', () => {
     await locked.close();
   });
 
-  it('are no pages of other sites, and nobody by another name', async () => {
+  it('refuse pages of other sites, and requests under another host name', async () => {
     const headers = { origin: 'https://evil.example' };
     expect((await form.ask('/health', { headers })).status).toBe(403);
     const ws = new WebSocket(`${form.server.url.replace('http', 'ws')}/ws`, { headers });
@@ -246,7 +246,7 @@ describe('the service', () => {
   it.each([
     ['a port that is taken', () => ({ port: Number(new URL(form.server.url).port) }), /EADDRINUSE/],
     ['a run file that is not there', () => ({ runFile: join(form.folder, 'none.yaml') }), /none\.yaml/],
-    ['an option nobody knows', () => ({ runFile: form.runFile('bad.yaml', { rooms: 3 }) }), /rooms/],
+    ['an unknown option', () => ({ runFile: form.runFile('bad.yaml', { rooms: 3 }) }), /rooms/],
   ])('does not start with %s', async (_, changes, message) => {
     const failing = service(changes());
     await expect(failing.onApplicationBootstrap()).rejects.toThrow(message);

@@ -162,7 +162,7 @@ it('has all of a checkpoint on the disk before it takes its place, and that plac
   expect(synced.slice(-2)).toEqual([staging, store.folder.dir]);
 });
 
-it('goes on from the newest one of another machine, and prunes what that uploaded', async () => {
+it('continues from the newest one of another machine, and prunes what that uploaded', async () => {
   await train(await machine('a'), [0, 1, 2]);
   const other = await machine('b', 'all', 2);
   expect(await resumed(other, 2)).toBe(2);
@@ -171,7 +171,7 @@ it('goes on from the newest one of another machine, and prunes what that uploade
   expect(await there()).toEqual(['000000', '000003', '000004']);
 });
 
-it('goes on from one that was saved but not uploaded when the process ended', async () => {
+it('continues from one that was saved but not uploaded when the process ended', async () => {
   const store = await machine('a');
   await train(store, [0, 1]);
   await save(store, 2);
@@ -199,7 +199,7 @@ it.each([
   expect(warnings).toEqual([]);
 });
 
-it('does not go on from less than the run has reached', async () => {
+it('does not continue from an older step than the run has reached', async () => {
   await train(await machine('a', 'kept'), [0, 1, 2, 3, 4]);
   await expect(machine('b', 'kept', 4)).rejects.toThrow(CheckpointElsewhere);
   await expect(machine('b', 'kept', 4)).rejects.toThrow(/reached step 4, but .* have 000003 as the newest/);
@@ -291,7 +291,7 @@ it('takes nothing from a learner that another one has taken over from', async ()
   await second.release();
 });
 
-it('frees what an upload left behind that was cut off long ago, and nothing of one that goes on', async () => {
+it('frees the remains of an upload that was cut off long ago, and nothing of an active one', async () => {
   const first = await machine('first');
   await train(first, [1]);
   const chunks = async (): Promise<number> => {

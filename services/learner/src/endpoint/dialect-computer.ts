@@ -49,7 +49,7 @@ export class DialectComputer implements ComputerUse {
     if (dialect instanceof IsolatedComponent) {
       throw new ApiError(
         400,
-        'a computer call that was not sampled here cannot be written in a dialect from outside: go on with previous_response_id',
+        'a computer call that was not sampled here cannot be written in a dialect from outside: continue with previous_response_id',
       );
     }
     try {

@@ -124,7 +124,7 @@ it('knows the base model, `latest` and checkpoints, and what each of them is aft
   await expect(ask('gpt-4o')).rejects.toMatchObject({ status: 404, code: 'model_not_found', param: 'model' });
 });
 
-it('answers /v1/responses with pictures, and goes on from what it has answered', async () => {
+it('answers /v1/responses with pictures, and continues from earlier responses', async () => {
   const first = await client.responses.create({
     model: 'latest',
     input: [
@@ -152,7 +152,7 @@ it('answers /v1/responses with pictures, and goes on from what it has answered',
   });
 });
 
-it('compacts what was said by asking the policy, and goes on from that, also over a WebSocket', async () => {
+it('compacts a conversation with the policy, and continues from the result, also over a WebSocket', async () => {
   const compacted = await client.responses.compact({
     model: 'latest',
     input: [

@@ -46,7 +46,7 @@ const TEXTS: [string, string][] = [
 ];
 
 it.each(TEXTS)(
-  '%s are refused while all else goes on',
+  '%s are refused while other requests continue',
   async (_name, text) => {
     const ask = (path: 'chat' | 'completions' | 'responses') =>
       path === 'chat'
@@ -67,7 +67,7 @@ it.each(TEXTS)(
   120_000,
 );
 
-it('a prompt that is too long is refused to actors, too, while all else goes on', async () => {
+it('a prompt that is too long is refused to actors, too, while other requests continue', async () => {
   const messages = [{ role: 'user', content: [{ type: 'text', text: words(800_000) }] }];
   const delay = await delayOf(async () => {
     const reply = await world.act(runId, 'r/0', { messages, images: [] });
@@ -105,7 +105,7 @@ it('leaves out as few turns as it has to with truncation: auto', async () => {
   expect(fitted.usage!.input_tokens).toBe(before);
 }, 60_000);
 
-it('finds what has room in 500 turns of 1.6 kB while all else goes on', async () => {
+it('finds the turns that fit out of 500 of 1.6 kB while other requests continue', async () => {
   const input = [...turns(500, words(1_600)), { role: 'user' as const, content: 'And now?' }];
   const asked = { model: 'latest', max_output_tokens: 1, input, truncation: 'auto' as const };
   const delay = await delayOf(async () => {

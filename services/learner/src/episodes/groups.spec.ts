@@ -48,7 +48,7 @@ const plan = {
 };
 
 describe('groups', () => {
-  it('are complete when every place is taken, whatever the order', () => {
+  it('are complete when every place is taken, in any order', () => {
     const buffer = bufferWith(trajectory(0, 1, 5));
     expect(buffer.complete()).toEqual([]);
     buffer.add(trajectory(0, 0, 3));
@@ -220,7 +220,7 @@ describe('the batch', () => {
 });
 
 describe('an index set', () => {
-  it('keeps ranges, whatever the order of additions', () => {
+  it('keeps ranges, with any order of additions', () => {
     const set = new IndexSet();
     for (const index of [0, 2, 1, 5, 7, 6, 2]) set.add(index);
     expect(set.toString()).toBe('0-2,5-7');
@@ -233,7 +233,7 @@ describe('an index set', () => {
   });
 });
 
-describe('episodes nobody requested', () => {
+describe('unrequested episodes', () => {
   const found = (changes: Parameters<typeof makeRollout>[0]) =>
     unsolicitedRequest(makeRollout({ groupIndex: 2, indexInGroup: 1, groupSize: 2, ...changes }), {
       runId: 'run',
@@ -241,7 +241,7 @@ describe('episodes nobody requested', () => {
       groups: 3,
     });
 
-  it('are told from those of the groups there are', () => {
+  it('differ from those of the existing groups', () => {
     expect(found({})).toBeUndefined();
     expect(found({ groupIndex: 3 })).toBe('it is of group 3, but only 3 were requested so far (0 to 2)');
     expect(found({ groupSize: 4 })).toContain('a group of 4');

@@ -73,7 +73,7 @@ it('refuses what was sampled by weights it never had, and says so', async () => 
   ]);
 });
 
-it('makes dead letters of episodes nobody requested, and trains the others', async () => {
+it('makes dead letters of unrequested episodes, and trains the others', async () => {
   const runId = await world.startRun({ groupsPerBatch: 1 });
   // As many as it handles concurrently: they must not block the others.
   await world.playGroup(runId, 5, [1, 0]);

@@ -1,7 +1,7 @@
 import { eventually } from '@ui-rl/testkit';
 import { Patience } from './patience';
 
-it('ends once nobody waits any more, not when the first one stops', async () => {
+it('ends when the last caller stops waiting, not when the first one does', async () => {
   const patience = new Patience();
   patience.wait(1);
   patience.wait(60_000);
@@ -14,7 +14,7 @@ it('ends once nobody waits any more, not when the first one stops', async () => 
   expect(short.signal.reason).toMatchObject({ message: 'the caller no longer waits for the answer' });
 });
 
-it('has no end where somebody waits for ever, or the answer is there', async () => {
+it('has no end if a caller waits for ever, or the answer is there', async () => {
   const endless = new Patience();
   endless.wait();
   endless.wait(1);

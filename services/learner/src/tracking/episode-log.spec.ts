@@ -80,7 +80,7 @@ it('writes none where none are wanted', async () => {
   expect(await readdir(dir)).toEqual([]);
 });
 
-it('drops what lies behind the step the run goes on from, and the oldest of many', async () => {
+it('drops episodes after the step that the run continues from, and the oldest of many', async () => {
   const episodes = log();
   for (const step of [1, 2, 3]) {
     episodes.add(step, [group('g0')]);

@@ -58,7 +58,7 @@ function start(...names: string[]): Promise<Trackers> {
   );
 }
 
-it('tells all trackers of a run, whatever becomes of one of them', async () => {
+it('reports to all trackers of a run, with any fault of one of them', async () => {
   const trackers = await start('throws', 'hangs', 'stillborn', 'good');
   await trackers.resume(0);
   await trackers.step(first);
@@ -83,6 +83,6 @@ it('tells all trackers of a run, whatever becomes of one of them', async () => {
   ]);
 });
 
-it('refuses a tracker that nobody has, by name', async () => {
+it('refuses an unknown tracker, by name', async () => {
   await expect(start('goo')).rejects.toThrow('no tracker is named "goo"');
 });

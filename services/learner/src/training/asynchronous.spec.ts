@@ -90,7 +90,7 @@ it('takes in no tokens that a policy of another version is said to have sampled'
   });
 });
 
-it('goes on sampling with new weights between two tokens, and trains each token as of the policy that sampled it', async () => {
+it('continues to sample with new weights between two tokens, and trains each token as of the policy that sampled it', async () => {
   const runId = await world.startRun({
     ...{ groupsPerBatch: 1, maxStepsOffPolicy: 2, updatesInFlight: true, maxSequence: 1024, maxRows: 8 },
     algorithm: { ...world.optionsWith().algorithm, correction: { name: 'tis', importance_ratio_cap: 2 } },

@@ -195,7 +195,7 @@ it('takes steps with an optimizer from outside', async () => {
   expect(await logprobOf(turns[0])).toBeGreaterThan(before);
 });
 
-it('gives estimators the log-probabilities of the base model, whatever the policy has become', async () => {
+it('gives estimators the log-probabilities of the base model, at any policy version', async () => {
   const turn = await play([5, 6, 7], 1);
   const group = groupOf(0, [{ turns: [turn] }]);
   const base = (await logprobOf(turn)) / turn.tokenIds.length;
@@ -357,6 +357,6 @@ it.each([
   ['advantage', 'seer', 'advantage seer reads values, which this run does not have: no critic'],
   ['loss', 'critic', 'policy-loss critic reads values, which this run does not have: no critic'],
   ['loss', 'regress', 'policy-loss regress reads returns, which this run does not have: advantage dr_grpo'],
-])('refuses an %s that reads what nobody computes, by name', async (part, name, message) => {
+])('refuses an %s that reads inputs which the run does not compute, by name', async (part, name, message) => {
   await expect(async () => train([], { [part]: { name } })).rejects.toThrow(message);
 });

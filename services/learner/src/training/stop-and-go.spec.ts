@@ -258,7 +258,7 @@ describe.each<[string, TrainedModel['trainable'], string[]]>([
   });
   afterAll(() => Promise.all([first.engine.stop(), second.engine.stop()]));
 
-  it.each(names)('gives the same weights where another learner goes on: %s', async (name) => {
+  it.each(names)('gives the same weights when another learner continues: %s', async (name) => {
     const [one, other] = [Run.of(first, name), Run.of(second, name)];
     const calm = await one.calm();
     const digests = calm.flatMap((trained) => trained.digests);

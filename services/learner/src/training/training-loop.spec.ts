@@ -132,7 +132,7 @@ it('tells the estimator of groups that are not trained, since others have taken 
 });
 
 it.each([50, 1])(
-  'ends after its last step, with a checkpoint, and goes on serving: keeps every %i',
+  'ends after its last step, with a checkpoint, and continues to serve: keeps every %i',
   async (every) => {
     const runId = await world.startRun({ groupsPerBatch: 1, maxSteps: 1, keepEvery: [every] });
     expect(await world.bus.runs.policy(runId)).toMatchObject({ groupsRequested: 1 });

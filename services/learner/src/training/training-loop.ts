@@ -174,7 +174,7 @@ export class TrainingLoop {
   private async refuseStored(error: unknown): Promise<never> {
     if (isBeyondBatch(error) || isOfSystem(error)) throw error;
     await this.parts.durable.restore();
-    throw new Untrainable(`the warm start cannot go on: ${describeError(error)}`, { cause: error });
+    throw new Untrainable(`the warm start cannot continue: ${describeError(error)}`, { cause: error });
   }
 
   /**

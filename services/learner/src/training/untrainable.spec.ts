@@ -21,7 +21,7 @@ const poisoned = {
   turn: ({ logprobs }: PolicyActReply): Partial<Turn> => ({ logprobs: logprobs.map(() => -3e38) }),
 };
 
-it('takes a task out that keeps failing while others are played, by name, and goes on', async () => {
+it('takes a task out that keeps failing while others are played, by name, and continues', async () => {
   const options = { groupsPerBatch: 1, maxAttempts: 3 };
   const runId = await world.startRun(options);
   const dead = { task: makeTask({ id: 'dead-page' }), ...broken('page_error: no such page') };
@@ -50,7 +50,7 @@ it.each<[string, Partial<AlgorithmOptions>]>([
   ['a policy', {}],
   ['a policy and its critic', WITH_CRITIC],
 ])(
-  'makes dead letters of a batch that has no finite gradient, and goes on with the weights of before: %s',
+  'makes dead letters of a batch that has no finite gradient, and continues with the weights of before: %s',
   async (_, changes) => {
     const digests: (string | undefined)[] = [];
     for (const how of [poisoned, broken('no browser')]) {

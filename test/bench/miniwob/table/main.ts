@@ -9,7 +9,7 @@ import { Ledger, type RowKey, type Training } from './row';
 
 const HELP = `npm run bench:miniwob -- --table [options]      how often a policy succeeds on each of the 125 pages
 
-Plays the pages that the ledger does not have yet, and writes a row for each as soon as it is played: stop it whenever you like, it goes on. Then prints the
+Plays the pages that the ledger does not have yet, and writes a row for each as soon as it is played: stop it at any time, it continues when you start it again. Then prints the
 table of the ledger.
 
   --policy POLICY    what ui-rl eval --checkpoint takes: a model, a folder, an address, an endpoint (small)

@@ -31,7 +31,7 @@ describe('the table of MiniWoB++', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
   const file = () => join(folder, 'ledger.jsonl');
 
-  it('has a ledger that goes on where it was stopped', () => {
+  it('has a ledger that continues where it was stopped', () => {
     const ledger = Ledger.read(file());
     expect(ledger.has(ROW, 1)).toBe(false);
     ledger.add(ROW);

@@ -81,7 +81,7 @@ describe('a prompt', () => {
   });
 });
 
-test('pictures of different sizes are padded to the largest, and the padding is told apart', () => {
+test('pictures of different sizes are padded to the largest, and a mask marks the padding', () => {
   const family = familyOf(original, 'f');
   const pictures = [
     [1, 2],

@@ -115,7 +115,7 @@ describe('images that do not fit are refused', () => {
   test.each([
     ['no image', [], /at least one image/],
     ['tiles of another size', [image(1, 4, 4), image(1, 8, 8)], /image 1: tiles of 8×8 patches in a batch/],
-    ['tiles that are no whole tokens', [image(1, 6, 4)], /6×4 patches; expected multiples of .* = 4/],
+    ['tiles that are not whole tokens', [image(1, 6, 4)], /6×4 patches; expected multiples of .* = 4/],
     [
       'patches that do not fit the grid',
       [{ ...image(1, 4, 4), patches: new Float32Array(9) }],

@@ -15,7 +15,7 @@ describe('templates of wordings', () => {
     );
   });
 
-  it('fill slots with values as they are, whatever signs they have', () => {
+  it('fill slots with values as they are, with any signs', () => {
     const text = '$& <b>  (a|b) $1';
     expect(expand('type <text> (now|)', { text }, new Random(1))).toContain(`type ${text}`);
   });

@@ -115,7 +115,7 @@ it('compares a batch with what its own tasks reached before', () => {
   expect(play(firstState(), [...easyThenHard, ...lost]).at(-1)).toMatchObject({ kind: 'restore' });
 });
 
-it.each([0.03, 0.2, 0.5, 0.8, 0.97])('goes on for ever where success is steady at %d', (rate) => {
+it.each([0.03, 0.2, 0.5, 0.8, 0.97])('never restores a checkpoint while success is steady at %d', (rate) => {
   for (let seed = 0; seed < 20; seed += 1) {
     const random = new Random(seed);
     const batches = Array.from({ length: 300 }, (): Played => {
@@ -137,7 +137,7 @@ describe('a run that has nothing left to learn', () => {
     );
   });
 
-  it('goes on where few episodes say so, where a task is new, and where one was not solved when it was played last', () => {
+  it('does not end with few episodes, with a new task, or with a task that failed when last played', () => {
     const state = firstState();
     play(state, new Array<Played>(8).fill({ succeeded: 2, of: 2 }));
     expect(state.ended).toBeUndefined();

@@ -68,7 +68,7 @@ async function digestOf(runId: string): Promise<string> {
   return (await world.bus.runs.policy(runId))!.adapterDigest;
 }
 
-it('goes back to the best checkpoint with a smaller learning rate, also where another learner goes on', async () => {
+it('returns to the best checkpoint with a smaller learning rate, also if another learner continues', async () => {
   const runId = await world.startRun(options());
   const first = await digestOf(runId);
   await playBatch(runId, 0);

@@ -25,7 +25,7 @@ describe('what is learnt from stored episodes', () => {
 });
 
 describe('batches of stored episodes', () => {
-  it('give every unit once per epoch, in an order of its own', () => {
+  it('give every unit once per epoch, each epoch in another order', () => {
     const batches = new StoredBatches(7, { batchSize: 3, epochs: 2, seed: 5 });
     expect(batches.steps).toBe(6);
     const epochs = [0, 3].map((first) => [0, 1, 2].map((step) => batches.at(first + step)));
@@ -43,7 +43,7 @@ describe('batches of stored episodes', () => {
     expect(at(1)).not.toEqual(at(2));
   });
 
-  it('go on with further epochs where steps are given', () => {
+  it('continue with further epochs where steps are given', () => {
     const batches = new StoredBatches(2, { batchSize: 8, epochs: 1, steps: 5, seed: 0 });
     expect(batches.steps).toBe(5);
     expect(batches.at(4).toSorted((a, b) => a - b)).toEqual([0, 1]);

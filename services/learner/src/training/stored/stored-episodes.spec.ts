@@ -93,7 +93,7 @@ const wrong: [string, object | string, RegExp][] = [
   ['a wrong hash', { trajectory: played('b'), images: { [HASH]: 'AAAA' } }, /images: .* has the content of/],
   ['bytes that are no base64', { trajectory: played('b'), images: { [HASH]: '#' } }, /PNGs in base64/],
   [
-    'a screenshot nobody has',
+    'a missing screenshot',
     { trajectory: played('b', turn({ promptImages: ['1'.repeat(64)] })) },
     /shows 1{64} in turn 0/,
   ],

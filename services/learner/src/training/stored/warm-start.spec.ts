@@ -54,7 +54,7 @@ async function digests(runId: string): Promise<string[]> {
   return (await world.events(runId, 'checkpoint')).map(({ adapterDigest }) => adapterDigest);
 }
 
-it('trains on stored successes before it asks for episodes, and then goes on with what is played', async () => {
+it('trains on stored successes before it requests episodes, and then continues with played ones', async () => {
   const runId = await world.startRun({ warmStart: warmStart(), maxSteps: 1, keepEvery: [4] });
   await world.requested(runId, 2);
   expect(await world.version(runId)).toBe(6);

@@ -46,7 +46,7 @@ export function Proposals({ proposals }: { proposals: readonly Proposal[] }) {
       </button>
       {refused.length > 0 && (
         <details className="refused">
-          <summary>{refused.length} that are no checks</summary>
+          <summary>{refused.length} rejected</summary>
           <ul>
             {refused.map(({ id, words, refused: why }) => (
               <li key={id}>
