@@ -269,7 +269,7 @@ describe('a server that fails', () => {
   const cases: [Fault, string, RegExp][] = [
     ['dies', 'crashed', /cannot be reached/],
     ['hangs', 'deadline', /no answer in time|did not answer/],
-    ['nonsense', 'crashed', /no PNG/],
+    ['nonsense', 'crashed', /not a PNG/],
     ['large', 'crashed', /longer than/],
     ['breaks off', 'crashed', /breaks off/],
     ['redirects', 'crashed', /302/],

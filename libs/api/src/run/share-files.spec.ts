@@ -61,9 +61,9 @@ it('uploads what the run file names on this machine, and names its addresses ins
 });
 
 it('announces nothing that services could not have', async () => {
-  const nobodys = `uirl://file/${'0'.repeat(64)}/tasks.jsonl`;
-  await expect(announced(read(...tasks(nobodys)))).rejects.toThrow(
-    `tasks[0].path is ${nobodys}: no user has shared ${nobodys} at this broker`,
+  const unshared = `uirl://file/${'0'.repeat(64)}/tasks.jsonl`;
+  await expect(announced(read(...tasks(unshared)))).rejects.toThrow(
+    `tasks[0].path is ${unshared}: no user has shared ${unshared} at this broker`,
   );
   const gone = read(...tasks());
   gone.tasks = [{ source_type: 'file', path: join(folder, 'gone.jsonl') }];

@@ -152,9 +152,9 @@ describe('a bucket', () => {
 
   it.each([
     [
-      { bucket: 'nobodys' },
+      { bucket: 'absent' },
       'configuration',
-      /there is no bucket nobodys: expected s3:\/\/nobodys\/rl at http.* \(BLOBS\)/,
+      /there is no bucket absent: expected s3:\/\/absent\/rl at http.* \(BLOBS\)/,
     ],
     [
       { credentials: { accessKeyId: 'AKIAOFOTHERS', secretAccessKey: 'hush-hush' } },

@@ -186,7 +186,7 @@ describe('images', () => {
   const svg = `data:image/svg+xml;base64,${Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64')}`;
 
   it.each([
-    ['a format that is not read', svg, /no PNG, JPEG, WebP or GIF/],
+    ['a format that is not read', svg, /are not a PNG, JPEG, WebP or GIF/],
     ['far more pixels than bytes', hollow(100_000, 100_000), /cannot be decoded/],
     ['nothing in it', 'data:image/png;base64,', /0 bytes/],
     ['an address', 'file:///etc/passwd', /addresses are not fetched/],
