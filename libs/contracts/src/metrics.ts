@@ -32,7 +32,7 @@ export const METRICS: readonly MetricInfo[] = [
     'sequences',
     'sequences they made: turns of an episode that continue one another token by token are one',
   ),
-  metric('optim/micro_batches', 'passes', 'passes the batch was cut into'),
+  metric('optim/micro_batches', 'passes', 'micro-batches of the batch'),
   metric(
     'optim/substeps',
     'steps',
@@ -66,7 +66,7 @@ export const METRICS: readonly MetricInfo[] = [
   metric(
     'optim/regularizer/<name>',
     'loss',
-    'mean over trained tokens of what a regularizer adds to the loss (algorithm.regularizers)',
+    'mean term of a regularizer over trained tokens (algorithm.regularizers)',
   ),
   metric('optim/regularizer/<name>/<metric>', '', 'metrics of a regularizer: `kl/divergence` in nats'),
   metric(
@@ -83,7 +83,7 @@ export const METRICS: readonly MetricInfo[] = [
   metric(
     'advantage/overlong_penalty',
     'reward',
-    'mean of what long answers cost an episode (algorithm.overlong_buffer)',
+    'mean length penalty of an episode (algorithm.overlong_buffer)',
   ),
   metric('advantage/<name>', '', 'metrics of the advantage estimator'),
   metric(
@@ -92,9 +92,13 @@ export const METRICS: readonly MetricInfo[] = [
     'of the variance of returns that the critic explained before the step; 0 for a constant',
   ),
   metric('critic/value_mean', 'reward', 'mean value of the states of the batch, before the step'),
-  metric('critic/return_mean', 'reward', 'mean of what the critic is trained towards'),
+  metric('critic/return_mean', 'reward', 'mean target of the critic'),
   metric('critic/loss', 'loss', 'mean of the token losses of the critic'),
-  metric('critic/clip_fraction', 'share', 'tokens whose gradient value clipping took away (loss `value`)'),
+  metric(
+    'critic/clip_fraction',
+    'share',
+    'tokens without a gradient because of value clipping (loss `value`)',
+  ),
   metric('critic/grad_norm', 'norm', 'norm of the gradients of the critic before clipping'),
   metric('critic/lr', '', 'learning rate of the critic'),
   metric('critic/tokens', 'tokens', 'tokens whose states the critic was trained on'),
@@ -104,23 +108,19 @@ export const METRICS: readonly MetricInfo[] = [
   metric(
     'env/all/verdict/<name>/success',
     'share',
-    'episodes that a reward which judges by itself calls a success (`judge`)',
+    'episodes that a judging reward calls a success (`judge`)',
   ),
-  metric(
-    'env/all/verdict/<name>/count',
-    'episodes',
-    'of those it judged, how many the verifier can judge, too',
-  ),
-  metric('env/all/verdict/<name>/agreement', 'share', 'of these, where both say the same'),
+  metric('env/all/verdict/<name>/count', 'episodes', 'episodes that both it and the verifier judged'),
+  metric('env/all/verdict/<name>/agreement', 'share', 'share of these with equal verdicts'),
   metric(
     'env/all/verdict/<name>/false_positives',
     'share',
-    'where it says success, and the verifier does not',
+    'successes of the reward that the verifier denies',
   ),
   metric(
     'env/all/verdict/<name>/false_negatives',
     'share',
-    'where the verifier says success, and it does not',
+    'successes of the verifier that the reward denies',
   ),
   metric('env/all/success', 'share', 'episodes the verifier calls a success, of those it can judge'),
   metric('env/all/episodes', 'episodes', 'trained episodes'),
@@ -138,7 +138,7 @@ export const METRICS: readonly MetricInfo[] = [
   metric(
     'env/all/groups_replaced',
     'groups',
-    'groups without a signal that others took the place of (algorithm.dynamic_sampling)',
+    'groups without a signal that were replaced (algorithm.dynamic_sampling)',
   ),
   metric(
     'curriculum/tasks_in_band',
@@ -170,18 +170,14 @@ export const METRICS: readonly MetricInfo[] = [
   metric(
     'async/steps_off_policy_max',
     'steps',
-    'how far the policy of the oldest trained token was behind the one that was trained; never beyond async.max_steps_off_policy',
+    'policy lag of the oldest trained token; at most async.max_steps_off_policy',
   ),
   metric('async/steps_off_policy_mean', 'steps', 'mean over trained tokens'),
-  metric(
-    'async/staleness/<steps>',
-    'share',
-    'trained tokens whose policy was so many steps behind: the histogram',
-  ),
+  metric('async/staleness/<steps>', 'share', 'trained tokens by policy lag: a histogram'),
   metric(
     'async/tokens_masked',
     'tokens',
-    'tokens that came in with more than async.max_steps_off_policy steps behind, which are not trained',
+    'untrained tokens with a policy lag above async.max_steps_off_policy',
   ),
   metric(
     'async/groups_too_old',
@@ -193,23 +189,15 @@ export const METRICS: readonly MetricInfo[] = [
     'episodes',
     'slow episodes since the last step in whose place others were requested (async.straggler_factor)',
   ),
-  metric(
-    'idle_ratio/actors',
-    'share',
-    'of the time of episode slots without an episode, as their actors measured it',
-  ),
-  metric(
-    'idle_ratio/environments',
-    'share',
-    'of the time sessions were open, how much nothing was asked of them, as their environments measured it',
-  ),
-  metric('idle_ratio/learner', 'share', 'of time/total, how long the trainer waited for episodes'),
+  metric('idle_ratio/actors', 'share', 'idle time of episode slots, as their actors measured it'),
+  metric('idle_ratio/environments', 'share', 'idle time of open sessions, as their environments measured it'),
+  metric('idle_ratio/learner', 'share', 'of time/total, spent waiting for episodes'),
   metric(
     'guard/restored_step',
     'step',
     'whose weights the run went back to, in place of training (training.collapse_guard)',
   ),
-  metric('guard/restores', 'times', 'that the run has gone back so far'),
+  metric('guard/restores', 'times', 'restored checkpoints so far'),
   metric('warm_start/epoch', 'epochs', 'passes over the stored episodes, or pairs, that are done'),
   metric('warm_start/done_frac', 'share', 'of the steps of the warm start'),
   metric('warm_start/episodes', 'episodes', 'stored episodes of the step (training.warm_start)'),
@@ -240,8 +228,8 @@ export const METRICS: readonly MetricInfo[] = [
     's',
     'of that, bringing the checkpoint into the object store (logging.upload_checkpoints)',
   ),
-  metric('time/policy_per_turn', 's', 'mean time an actor waited for an answer of the policy'),
-  metric('time/env_per_turn', 's', 'mean time an action and its screenshot took'),
+  metric('time/policy_per_turn', 's', 'mean time of an answer of the policy'),
+  metric('time/env_per_turn', 's', 'mean time of an action with its screenshot'),
   metric(
     'test/<set>/<metric>',
     '',

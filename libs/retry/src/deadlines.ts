@@ -14,31 +14,31 @@ export interface Deadline {
 export const DEADLINES = {
   connect: { what: 'one attempt to connect to NATS', ms: 3_000, then: 'another attempt' },
   brokerOfCommand: {
-    what: 'a command (`ui-rl train`, `runs`, `tasks publish` …), for the broker that it needs',
+    what: 'a command (`ui-rl train`, `runs`, `tasks publish` …), to connect to its broker',
     ms: 5_000,
     then: 'it ends with exit code 1, and says how to start one',
   },
   servicesOfRun: {
-    what: 'any service, to take up a run that a command has announced (`ui-rl train`)',
+    what: 'any service, to start serving an announced run (`ui-rl train`)',
     ms: 10_000,
     then: 'a warning that says how to start them; the command continues to wait',
   },
   publish: { what: 'the broker, to answer one operation of JetStream', ms: 3_000, then: 'another attempt' },
   bucket: {
-    what: 'the bucket of S3 where blobs lie (BLOBS), to answer one request, of which 16 MiB are the longest',
+    what: 'the S3 bucket of blobs (BLOBS), to answer one request of at most 16 MiB',
     ms: 60_000,
     then: 'another attempt',
   },
   fetch: { what: 'one pull for the next message', ms: 30_000, then: 'another pull' },
   pullHeartbeat: {
-    what: 'the broker, to say that a pull still waits, which is missing twice where the server that leads the consumer has died',
+    what: 'the broker, to send the heartbeat of a waiting pull; two missing ones mean that the leader of the consumer has died',
     ms: 5_000,
     then: 'another pull',
   },
   message: {
-    what: 'a handler of a message, to give a sign of life, which it does by itself three times as often',
+    what: 'a message handler, to extend its deadline, which it does three times as often',
     ms: 30_000,
-    then: 'the broker delivers the message again, to whichever process asks for one',
+    then: 'the broker redelivers the message to any process that requests one',
   },
   shortMessage: {
     what: 'the same, where handling takes milliseconds (task-loader, evaluator)',
@@ -64,20 +64,20 @@ export const DEADLINES = {
   sampler: {
     what: 'a process that samples for the learner (sampler `external`), to report, which it does five times as often',
     ms: 5_000,
-    then: 'it counts as gone: what it was asked is asked of another one, until it reports again',
+    then: 'it counts as gone: another sampler gets its requests, until it reports again',
   },
   samplerWeights: {
     what: 'samplers, to load new weights or to switch to them, once other samplers have them',
     ms: 30_000,
-    then: 'the policy is sampled by those others meanwhile',
+    then: 'the other samplers serve the policy meanwhile',
   },
   samplerOrders: {
-    what: 'the learner, to answer a report or a question of a sampler',
+    what: 'the learner, to answer a report or a request of a sampler',
     ms: 5_000,
     then: 'the sampler asks again',
   },
   environmentAnswer: {
-    what: 'one answer of an env service, beyond which a lost one is asked for again',
+    what: 'one answer of an env service, after which the actor requests a lost one again',
     ms: 5_000,
     then: 'the actor asks again; running work is not started again',
   },
@@ -92,22 +92,22 @@ export const DEADLINES = {
     then: 'the session is lost',
   },
   tryByHand: {
-    what: '`ui-rl try --by-hand`: a person who does nothing on the live page',
+    what: '`ui-rl try --by-hand`: no activity on the live page',
     ms: 1_800_000,
     then: 'the command ends, and nothing is written',
   },
   environmentClose: {
-    what: 'the final state of an environment, where nothing else is said (environment.deadline_ms in services)',
+    what: 'the final state of an environment, by default (environment.deadline_ms in services)',
     ms: 10_000,
     then: 'the session is over without one: `deadline`',
   },
   environmentHung: {
-    what: 'an environment that does not keep its deadline, beyond that',
+    what: 'an environment that misses its deadline, beyond that',
     ms: 2_000,
     then: 'it counts as hung and the session is over: `deadline`',
   },
   browserReload: {
-    what: 'a page that navigates, to load, before it is asked again (environment `browser`)',
+    what: 'a page that navigates, to load before the next query (environment `browser`)',
     ms: 5_000,
     then: 'it is asked as it is',
   },
@@ -122,12 +122,12 @@ export const DEADLINES = {
     then: 'it is requested again',
   },
   browserFrame: {
-    what: 'a frame of another site, to feel the pointer that is over it, before it is clicked (environment `browser`)',
+    what: 'a frame of another site, to receive the pointer before a click (environment `browser`)',
     ms: 2_000,
     then: 'the action is done anyway',
   },
   browserClean: {
-    what: 'a page, to be left and cleaned of its episode (environment `browser`)',
+    what: 'a page, to be cleaned after its episode (environment `browser`)',
     ms: 10_000,
     then: 'it is closed, and the next episode gets another one',
   },
@@ -137,19 +137,19 @@ export const DEADLINES = {
     then: 'its browser is ended with it',
   },
   outsideReady: {
-    what: 'a server of environments outside of the project, to say that it is there (environments `ui-verifiers`, `openenv`)',
+    what: 'an environment server of another project, to answer that it is ready (environments `ui-verifiers`, `openenv`)',
     ms: 3_000,
-    then: 'it is set aside, and another one is asked',
+    then: 'it is set aside, and another one gets the request',
   },
   outsideLeave: {
-    what: 'such a server, to end a session that is given up',
+    what: 'such a server, to end an abandoned session',
     ms: 5_000,
     then: 'the caller stops waiting',
   },
   taskSource: {
     what: 'a task source, to load its tasks',
     ms: 60_000,
-    then: 'it has failed, and is asked again where a service serves a run',
+    then: 'it has failed; a service that serves a run retries',
   },
   taskServer: {
     what: 'bytes of a task server, the first or the next ones (task source `http`)',
@@ -157,9 +157,9 @@ export const DEADLINES = {
     then: 'the page is asked for again',
   },
   pluginThread: {
-    what: 'a component in its own thread (actor), to end a call whose time is over',
+    what: 'a component in its own thread (actor), to end a call after its deadline',
     ms: 1_000,
-    then: 'its thread is ended; other calls are made once more, in another',
+    then: 'its thread is ended; other calls are repeated in a new thread',
   },
   tracker: {
     what: 'one call of a tracker',
@@ -167,24 +167,24 @@ export const DEADLINES = {
     then: 'an error in the log of the learner; the run continues',
   },
   traces: {
-    what: 'a collector of traces, to take the last ones when a service ends',
+    what: 'a collector of traces, to accept the last ones when a service ends',
     ms: 3_000,
     then: 'they are lost',
   },
   otherHosts: {
-    what: 'another host of the same service, to say that it serves a run which one cannot (asked by the task-loader)',
+    what: 'another host of the same service, to report that it serves a run which one cannot (requested by the task-loader)',
     ms: 3_000,
     then: 'the run has failed, unless it was served before',
   },
   unserved: {
-    what: 'a task-loader, to decide what becomes of a run that a host cannot serve',
+    what: 'a task-loader, to decide about a run that a host cannot serve',
     ms: 10_000,
-    then: 'it is asked again until the run is over',
+    then: 'the host repeats the request until the run is over',
   },
   lastEvent: {
-    what: 'the event that a run has ended, after that was written down (`ui-rl train`)',
+    what: 'the event that a run has ended, after its state says so (`ui-rl train`)',
     ms: 5_000,
-    then: 'what was written down counts',
+    then: 'the state counts',
   },
   lastCheckpoint: {
     what: 'the learner, to save the last checkpoint of a stopped run (`ui-rl train`)',
@@ -192,12 +192,12 @@ export const DEADLINES = {
     then: 'the newest reported checkpoint counts',
   },
   lostEpisode: {
-    what: 'an episode that was requested, that left its queue and has no trajectory (learner, evaluator)',
+    what: 'a requested episode that left its queue and has no trajectory (learner, evaluator)',
     ms: 30_000,
     then: 'it is requested again under another id, twice at most; then its group is replaced, or it counts as invalid',
   },
   stall: {
-    what: 'any sign of an evaluation (evaluator)',
+    what: 'progress of an evaluation (evaluator)',
     ms: 120_000,
     then: 'a warning of the run, `stall`; it continues to wait',
   },
@@ -215,7 +215,7 @@ export const DEADLINES = {
   stopOpening: {
     what: 'a service that is asked to end while it opens',
     ms: 5_000,
-    then: 'it ends, and leaves behind what it was opening',
+    then: 'it ends without closing what it was opening',
   },
   stopProcess: {
     what: 'a service that `ui-rl up` or `quickstart` ends',
@@ -225,12 +225,12 @@ export const DEADLINES = {
   unreadConsumer: {
     what: 'a private consumer of a stream (`ui-rl train`), to request the next message',
     ms: 600_000,
-    then: 'the broker deletes its consumer; it is made anew when it asks again',
+    then: 'the broker deletes its consumer; the next request creates another one',
   },
   recorded: {
     what: 'a monitor that ends with an evaluation, to record the last of it (`ui-rl eval`)',
     ms: 30_000,
-    then: 'it ends all the same, with a warning',
+    then: 'it ends anyway, with a warning',
   },
   health: {
     what: 'database and broker, for `GET /health` of the monitor and `GET /ready` of any service',
@@ -238,9 +238,9 @@ export const DEADLINES = {
     then: 'status 503',
   },
   pageQuery: {
-    what: 'the database, to answer what the page asks (PostgreSQL; the one that the monitor brings answers one after the other)',
+    what: 'the database, to answer a query of the page (PostgreSQL; the built-in one answers one query after the other)',
     ms: 15_000,
-    then: 'status 503; what is recorded does not wait for it',
+    then: 'status 503; recording does not wait for it',
   },
   liveConnection: {
     what: 'a page that receives changes, before it has to connect again',
@@ -248,9 +248,9 @@ export const DEADLINES = {
     then: 'it does so by itself',
   },
   monitorPage: {
-    what: 'a monitor, to say where it shows a run, and its page, to answer there',
+    what: 'a monitor, to answer with the address of the page of a run, and the page, to answer there',
     ms: 10_000,
-    then: '`ui-rl train` says that none was found',
+    then: '`ui-rl train` reports that it found none',
   },
   hubLock: {
     what: 'the process that fetches a file of a model, to renew its lock',

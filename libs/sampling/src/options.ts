@@ -3,7 +3,7 @@ import { Above, Doc } from '@ui-rl/plugin-kit';
 
 /** Options of the `external` sampler in a run file. */
 export class ExternalSamplerOptions {
-  @Doc('how long the learner waits for a sampler where there is none, in minutes; then it ends with an error')
+  @Doc('time limit without any sampler, in minutes; then the learner ends with an error')
   @Above(0)
   wait_minutes = 60;
 

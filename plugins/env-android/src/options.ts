@@ -17,11 +17,11 @@ export class AndroidOptions {
   @Matches(/^[\w.-]{1,64}$/, { message: 'must be the name of a snapshot: letters, digits, _ . -' })
   snapshot?: string;
 
-  @Doc('settings that are written before each episode: {"global window_animation_scale": 0}')
+  @Doc('settings to write before each episode: {"global window_animation_scale": 0}')
   @IsObject()
   reset_settings: Record<string, unknown> = {};
 
-  @Doc('packages that are stopped before each episode')
+  @Doc('packages to stop before each episode')
   @IsArray()
   @IsString({ each: true })
   reset_stop: string[] = [];

@@ -6,7 +6,7 @@ export const OBSERVATIONS = ['screenshot', 'text', 'both'] as const;
 
 /** Options of the environment; the page options of a task are a `PageSpec`. */
 export class BrowserOptions {
-  @Doc('pages that share one browser process')
+  @Doc('maximum number of pages per browser process')
   @IsInt()
   @Min(1)
   @Max(64)
@@ -18,14 +18,14 @@ export class BrowserOptions {
   @IsIn(RESETS)
   reset: (typeof RESETS)[number] = 'own';
 
-  @Doc('pages that stay open for later episodes, beyond those that are played; each takes some 50 MiB')
+  @Doc('number of idle pages kept open for later episodes; each takes about 50 MiB')
   @IsInt()
   @Min(0)
   @Max(1_000)
   kept_pages = 0;
 
   @Doc(
-    'what policies read of a page: screenshot; text, its accessibility tree with places in pixels of the screenshot; both',
+    'observation of a page: screenshot; text, its accessibility tree with positions in pixels of the screenshot; or both',
   )
   @IsIn(OBSERVATIONS)
   observation: (typeof OBSERVATIONS)[number] = 'screenshot';
@@ -50,7 +50,7 @@ export class BrowserOptions {
   @Min(0)
   record_every = 0;
 
-  @Doc('largest recording of an episode, in MiB; what would come later is left out')
+  @Doc('maximum size of a recording, in MiB; later screens are left out')
   @IsInt()
   @Min(1)
   @Max(1_024)

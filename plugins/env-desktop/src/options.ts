@@ -3,19 +3,19 @@ import { IsInt, Max, Min } from 'class-validator';
 
 /** Options of the environment; the desktop options of a task are a `DesktopSpec`. */
 export class DesktopOptions {
-  @Doc('the screen has settled when nothing was drawn for so long, in milliseconds')
+  @Doc('time without drawing after which the screen has settled, in milliseconds')
   @IsInt()
   @Min(10)
   @Max(5_000)
   quiet_ms = 60;
 
-  @Doc('an action is over after that long, settled or not, in milliseconds')
+  @Doc('maximum time of an action, settled or not, in milliseconds')
   @IsInt()
   @Min(50)
   @Max(30_000)
   settle_ms = 1_500;
 
-  @Doc('an application that shows no window for so long does not start, in milliseconds')
+  @Doc('time limit for the first window of an application, in milliseconds')
   @IsInt()
   @Min(100)
   @Max(MAX_WAIT_MS)

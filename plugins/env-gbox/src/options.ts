@@ -6,11 +6,11 @@ const DURATION = /^(\d{1,6})(ms|s|m|h)$/;
 
 /** Options of the environment; the options of a task's episode are a `GboxTask`. */
 export class GboxOptions {
-  @Doc('what the boxes are')
+  @Doc('type of the boxes')
   @IsIn(['android', 'linux'])
   box_type: 'android' | 'linux' = 'android';
 
-  @Doc('whether Android boxes are emulators or devices')
+  @Doc('kind of Android boxes: emulators or devices')
   @IsIn(['virtual', 'physical'])
   device_type: 'virtual' | 'physical' = 'virtual';
 
@@ -19,7 +19,7 @@ export class GboxOptions {
   expires_in = '60m';
 
   @Doc(
-    'what becomes of a box after its episode: terminate, keep (the next episode gets it as it is), or stop (the same, stopped meanwhile)',
+    'action after an episode: terminate, keep (the next episode gets it as it is), or stop (the same, stopped meanwhile)',
   )
   @IsIn(['terminate', 'keep', 'stop'])
   after_episode: 'terminate' | 'keep' | 'stop' = 'terminate';

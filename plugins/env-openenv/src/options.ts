@@ -23,7 +23,7 @@ export class OpenEnvOptions {
   @IsIn(TRANSPORTS)
   transport: (typeof TRANSPORTS)[number] = 'websocket';
 
-  @Doc('episodes that are played at once at one server')
+  @Doc('maximum number of concurrent episodes per server')
   @IsInt()
   @Min(1)
   @Max(1_000)

@@ -11,11 +11,11 @@ import {
 import { combined, type Member } from './combine';
 
 export class CompositeOptions {
-  @Doc('the rewards it is made of, each with its own options, none twice')
+  @Doc('the rewards to sum, each with its own options, none twice')
   @Choice('reward', { many: true })
   of: ComponentChoice[];
 
-  @Doc('reward → factor on all that it pays; 1 for one that is not named')
+  @Doc('factor by the name of a reward; default: 1')
   @IsOptional()
   @Fits(
     'an object with a number for each reward it names',

@@ -22,12 +22,12 @@ export class JudgeOptions {
   @Fits('an address such as http://host:8000/v1, without user, password or query', isAddress)
   base_url: string;
 
-  @Doc('model that judges, as the endpoint calls it; one that sees pictures, unless screenshots is 0')
+  @Doc('name of the judging model at the endpoint; it must accept images, unless screenshots is 0')
   @IsString()
   @IsNotEmpty()
   model: string;
 
-  @Doc('when an episode counts as a success; the default asks for the goal itself, shown by the screen')
+  @Doc('definition of success; default: the screen shows that the goal is reached')
   @IsString()
   @IsNotEmpty()
   rubric = RUBRIC;
@@ -44,36 +44,36 @@ export class JudgeOptions {
   )
   part = 'judge';
 
-  @Doc('screenshots it is shown: the last one, the first one, and others evenly between; 0 shows none')
+  @Doc(
+    'number of screenshots in the request: the last one, the first one, and others evenly between; 0 = none',
+  )
   @IsInt()
   @Min(0)
   @Max(64)
   screenshots = 4;
 
-  @Doc('whether it is also shown the final state that the environment reports, up to 4,000 characters')
+  @Doc('include the final state that the environment reports, up to 4,000 characters')
   @IsBoolean()
   show_state = false;
 
-  @Doc('times it is asked about each episode')
+  @Doc('number of requests per episode')
   @IsInt()
   @Min(1)
   @Max(32)
   votes = 1;
 
-  @Doc(
-    'what votes make: majority pays all or nothing (a tie is nothing), mean pays the share of votes for success',
-  )
+  @Doc('aggregation of votes: majority (a tie is 0), or mean (the share of votes for success)')
   @IsIn(['majority', 'mean'])
   aggregate: 'majority' | 'mean' = 'majority';
 
-  @Doc('softmax temperature; default: the own one of the endpoint')
+  @Doc('softmax temperature; default: that of the endpoint')
   @IsOptional()
   @IsNumber()
   @Min(0)
   @Max(2)
   temperature?: number;
 
-  @Doc('longest answer in tokens, thoughts included')
+  @Doc('maximum length of an answer in tokens, thoughts included')
   @IsInt()
   @Min(16)
   max_tokens = 2_048;
@@ -84,7 +84,7 @@ export class JudgeOptions {
   @Max(MAX_WAIT_MS)
   request_timeout_ms = 60_000;
 
-  @Doc('verdicts that are remembered, in memory and in the folder JUDGE_CACHE_DIR; 0: none')
+  @Doc('maximum number of cached verdicts, in memory and in the folder JUDGE_CACHE_DIR; 0 = none')
   @IsInt()
   @Min(0)
   cache_entries = 10_000;

@@ -2,17 +2,17 @@ import { IsNotEmpty, IsNumber, IsOptional, IsString, Min } from 'class-validator
 import { Above, Doc } from '@ui-rl/plugin-kit';
 
 export class ProgressOptions {
-  @Doc('what each further correct submission pays')
+  @Doc('reward for each further correct submission')
   @IsNumber()
   @Above(0)
   correct = 1;
 
-  @Doc('taken for each further incorrect submission')
+  @Doc('penalty for each further incorrect submission')
   @IsNumber()
   @Min(0)
   incorrect = 0.5;
 
-  @Doc('taken for each turn')
+  @Doc('penalty per turn')
   @IsNumber()
   @Min(0)
   step_cost = 0.01;

@@ -2,43 +2,41 @@ import { IsNumber, Min } from 'class-validator';
 import { Above, Doc } from '@ui-rl/plugin-kit';
 
 export class ShapedOptions {
-  @Doc('what a success pays; more than all that a failure may be ahead by: twice progress, and max_penalty')
+  @Doc('reward for a success; more than a failure can gain: twice progress, plus max_penalty')
   @IsNumber()
   @Above(0)
   success = 1;
 
   @Doc(
-    "what all of the task's checks are worth together: each pays its share where it begins to hold, and takes it back where it ceases",
+    'reward for all checks of the task together: each pays its share when it begins to hold, and takes it back when it stops',
   )
   @IsNumber()
   @Min(0)
   progress = 0.2;
 
-  @Doc('taken for each turn')
+  @Doc('penalty per turn')
   @IsNumber()
   @Min(0)
   step_cost = 0.005;
 
-  @Doc('taken for a turn that does what was done on the very same screen before, waiting aside')
+  @Doc('penalty for a turn that repeats actions on the same screen, except waiting')
   @IsNumber()
   @Min(0)
   repeated_action = 0.01;
 
-  @Doc('taken for an answer without a readable action')
+  @Doc('penalty for an answer without a readable action')
   @IsNumber()
   @Min(0)
   parse_error = 0.02;
 
   @Doc(
-    'taken where the policy ends the episode itself before the task is done; more than what going on costs, so that giving up does not pay',
+    'penalty if the policy ends the episode before the task is done; more than the cost of further turns, so that giving up does not pay',
   )
   @IsNumber()
   @Min(0)
   early_finish = 0.1;
 
-  @Doc(
-    'what turns may take from an episode in all; what would exceed it is not taken; early_finish is beyond it',
-  )
+  @Doc('maximum penalty of all turns of an episode, without early_finish')
   @IsNumber()
   @Min(0)
   max_penalty = 0.5;

@@ -4,7 +4,7 @@ import type { RewardComponent } from '@ui-rl/plugin-kit';
 const taskSuccess: RewardComponent = {
   kind: 'reward',
   name: 'task-success',
-  description: '1 where the verifier says that the task is done, else 0.',
+  description: '1 if the verifier says that the task is done, else 0.',
   create: () => ({ score: ({ success }) => (success === true ? 1 : 0) }),
 };
 

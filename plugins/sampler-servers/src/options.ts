@@ -39,7 +39,7 @@ export class ServerOptions {
   @Max(MAX_WAIT_MS)
   request_timeout_ms = 120_000;
 
-  @Doc('how often a server that does not answer is looked for again, in milliseconds')
+  @Doc('interval between checks of a server that does not answer, in milliseconds')
   @IsInt()
   @Min(1)
   @Max(MAX_WAIT_MS)

@@ -13,13 +13,13 @@ export class CalibrationOptions {
   @Max(MOST_TARGETS)
   targets = 12;
 
-  @Doc('pixels of the screen across')
+  @Doc('width of the screen in pixels')
   @IsInt()
   @Min(64)
   @Max(4096)
   width = 1280;
 
-  @Doc('pixels of the screen down')
+  @Doc('height of the screen in pixels')
   @IsInt()
   @Min(64)
   @Max(4096)

@@ -12,32 +12,30 @@ export class DataEntryOptions {
   @Max(MOST_ROWS)
   rows = 100;
 
-  @Doc(
-    'rows that a task asks to type, one after the other: 1 gives a task for each row, as many as there are gives one for all; rows that are left over are in no task',
-  )
+  @Doc('rows per task; left-over rows are in no task')
   @IsInt()
   @Min(1)
   @Max(MOST_ROWS)
   rows_per_task = 1;
 
   @Doc(
-    'where it is shown: in the browser, or on a desktop by real mouse and keyboard events, which needs more of the machine',
+    'environment: the browser, or a desktop with real mouse and keyboard events, which needs more resources',
   )
   @IsIn(PLACES)
   on: (typeof PLACES)[number] = 'browser';
 
-  @Doc('which spreadsheet: the same number gives the same rows where `rows` is the same, too')
+  @Doc('seed of the spreadsheet: the same number and `rows` give the same content')
   @IsInt()
   @Min(0)
   sheet = 0;
 
-  @Doc('pixels of the screen across')
+  @Doc('width of the screen in pixels')
   @IsInt()
   @Min(640)
   @Max(4_096)
   width = 1_280;
 
-  @Doc('pixels of the screen down')
+  @Doc('height of the screen in pixels')
   @IsInt()
   @Min(480)
   @Max(4_096)

@@ -2,7 +2,7 @@ import { Doc, type Episode } from '@ui-rl/plugin-kit';
 import { IsNumber, Max } from 'class-validator';
 
 export class RawRewardOptions {
-  @Doc('the least that is paid: pages give down to -1 for what is wrong, 0 pays nothing for it')
+  @Doc('minimum reward: pages give down to -1 for errors; 0 removes these penalties')
   @IsNumber()
   @Max(0)
   at_least = -1;

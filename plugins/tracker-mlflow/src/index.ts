@@ -6,7 +6,7 @@ import { RunStore } from './run-store';
 import { Server, type ServerAddress } from './server';
 
 class MlflowOptions {
-  @Doc('experiment at MLflow, made where it does not exist')
+  @Doc('MLflow experiment, created if it does not exist')
   @IsString()
   @IsNotEmpty()
   mlflow_experiment = 'ui-rl';
@@ -29,7 +29,7 @@ const mlflow: TrackerComponent<MlflowOptions> = {
   environment: {
     MLFLOW_TRACKING_URI: 'address of the server, http://host:5000',
     MLFLOW_TRACKING_TOKEN: 'sent to it as a bearer token',
-    MLFLOW_TRACKING_USERNAME: 'sent to it, together with the password',
+    MLFLOW_TRACKING_USERNAME: 'user name, together with the password',
     MLFLOW_TRACKING_PASSWORD: 'password',
   },
   create: ({ mlflow_experiment: experiment, mlflow_run_name: name }, { runId, config, environment, log }) => {

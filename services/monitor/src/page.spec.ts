@@ -254,7 +254,7 @@ test('the configuration shows every option with its help, also those of componen
   await page.getByRole('heading', { name: 'training', exact: true }).waitFor();
   expect(await optionsOf('run')).toEqual(
     expect.arrayContaining([
-      'rewards[0] 1 where the verifier says that the task is done, else 0. task-success',
+      'rewards[0] 1 if the verifier says that the task is done, else 0. task-success',
       'rewards[1] Asks a judge on another machine. remote-judge no default',
       'judge_key how it knows us [hidden] no default',
       'strictness what counts as done 0.9 default 0.5',

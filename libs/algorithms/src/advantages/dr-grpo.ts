@@ -6,7 +6,7 @@ import { differ, mean } from './statistics';
 export const drGrpo: AdvantageComponent = {
   kind: 'advantage',
   name: 'dr_grpo',
-  description: 'The return less the mean of its group.',
+  description: 'The return minus the mean of its group.',
   create: () =>
     perEpisode((rewards_G) => {
       if (!differ(rewards_G)) return rewards_G.map(() => 0);

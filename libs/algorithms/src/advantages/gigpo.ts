@@ -8,17 +8,17 @@ const STD_EPSILON = 1e-6;
 
 export class GigpoOptions {
   @Doc(
-    'how much a turn is compared with other turns from the same screen, beside the comparison of whole episodes; biased where the policy decides when to stop, the more the smaller its groups: 0 there, or ppo with a critic',
+    'weight of the comparison of turns from the same screen, next to that of whole episodes; biased if the policy decides when to stop, more so in small groups: use 0 there, or ppo with a critic',
   )
   @Min(0)
   step_weight = 1;
 
-  @Doc('how much a reward counts one turn earlier')
+  @Doc('discount γ per turn')
   @Min(0)
   @Max(1)
   gamma = 0.95;
 
-  @Doc('divides both comparisons by the spread of what is compared')
+  @Doc('divide both comparisons by their standard deviation')
   @IsBoolean()
   divide_by_std = true;
 }

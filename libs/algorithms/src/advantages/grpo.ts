@@ -8,7 +8,7 @@ const STD_EPSILON = 1e-6;
 export const grpo: AdvantageComponent = {
   kind: 'advantage',
   name: 'grpo',
-  description: 'The return less the mean of its group, divided by the spread of the group.',
+  description: 'The return minus the mean of its group, divided by the standard deviation of the group.',
   create: () =>
     perEpisode((rewards_G) => {
       if (!differ(rewards_G)) return rewards_G.map(() => 0);

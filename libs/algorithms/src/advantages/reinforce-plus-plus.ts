@@ -7,16 +7,16 @@ import { differ, mean, standardDeviation } from './statistics';
 const STD_EPSILON = 1e-8;
 
 export class ReinforcePlusPlusOptions {
-  @Doc('how much of the divergence from the base model is taken off the reward of each token')
+  @Doc('coefficient of the KL penalty in the reward of each token')
   @Min(0)
   kl_in_reward = 0.01;
 
-  @Doc('how much a reward counts one token earlier')
+  @Doc('discount γ per token')
   @Min(0)
   @Max(1)
   gamma = 1;
 
-  @Doc('takes the mean return of the group off before the batch is normalised (REINFORCE++-baseline)')
+  @Doc('subtract the mean return of the group before the batch is normalised (REINFORCE++-baseline)')
   @IsBoolean()
   group_baseline = false;
 }
@@ -31,7 +31,7 @@ export const reinforcePlusPlus: AdvantageComponent<ReinforcePlusPlusOptions> = {
   kind: 'advantage',
   name: 'reinforce_plus_plus',
   description:
-    'The return of each token less what it drifts from the base model, normalised over all tokens of the batch.',
+    'The return of each token minus its KL divergence from the base model, normalised over all tokens of the batch.',
   options: ReinforcePlusPlusOptions,
   inputs: ['reference_logprobs'],
   minGroupSize: 1,

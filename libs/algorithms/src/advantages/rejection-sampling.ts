@@ -5,26 +5,26 @@ import { forEpisodes, rewardsOf } from './per-episode';
 import { nameOf, SuccessBuffer, SuccessRates, type StoredMemory } from './success-memory';
 
 export class RejectionSamplingOptions {
-  @Doc('episodes whose return exceeds it are kept')
+  @Doc('return threshold; episodes above it are kept')
   @IsNumber()
   reward_threshold = 0;
 
-  @Doc('of those only the best of each group')
+  @Doc('keep only the best of these in each group')
   @IsBoolean()
   best_of_group = false;
 
   @Doc(
-    'episodes count the more, the less often their task succeeds: by the share of its episodes, as measured so far, that fail; those of groups that dynamic_sampling replaces are among them',
+    'weight episodes by the measured failure rate of their task, which includes groups that dynamic_sampling replaces',
   )
   @IsBoolean()
   weight_by_success_rate = false;
 
-  @Doc('successes that are kept for later batches, those of tasks that seldom succeed longest; 0 = none')
+  @Doc('number of successes kept for later batches, rare ones longest; 0 = none')
   @IsInt()
   @Min(0)
   buffer_size = 0;
 
-  @Doc('kept successes that a batch has besides its own, where there are as many')
+  @Doc('maximum number of kept successes added to a batch')
   @IsInt()
   @Min(1)
   buffer_episodes = 8;

@@ -9,7 +9,7 @@ import { differ, mean } from './statistics';
 export const rloo: AdvantageComponent = {
   kind: 'advantage',
   name: 'rloo',
-  description: 'The return less the mean of the other episodes of its group.',
+  description: 'The return minus the mean of the other episodes of its group.',
   create: () =>
     perEpisode((rewards_G) => {
       if (!differ(rewards_G)) return rewards_G.map(() => 0);

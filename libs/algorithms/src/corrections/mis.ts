@@ -3,11 +3,11 @@ import { Above, Doc, PluginError, type CorrectionComponent } from '@ui-rl/plugin
 import { importanceRatios, RatioOptions } from './ratios';
 
 export class MisOptions extends RatioOptions {
-  @Doc('tokens whose ratio is below are left out')
+  @Doc('minimum ratio; tokens below it are left out')
   @Min(0)
   importance_ratio_low = 0.5;
 
-  @Doc('tokens whose ratio is above are left out')
+  @Doc('maximum ratio; tokens above it are left out')
   @Above(0)
   importance_ratio_high = 2;
 }
@@ -21,7 +21,7 @@ export const mis: CorrectionComponent<MisOptions> = {
   kind: 'correction',
   name: 'mis',
   description:
-    'Leaves out tokens, turns or episodes that trainer and sampler find too differently probable, and weighs the rest by the ratio.',
+    'Masked importance sampling: leaves out tokens, turns or episodes whose probability ratio is out of bounds, and weighs the rest by it.',
   options: MisOptions,
   create: (options) => {
     const { importance_ratio_low: low, importance_ratio_high: high } = options;

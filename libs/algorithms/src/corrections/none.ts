@@ -4,6 +4,6 @@ import type { CorrectionComponent } from '@ui-rl/plugin-kit';
 export const none: CorrectionComponent = {
   kind: 'correction',
   name: 'none',
-  description: 'The policy that sampled counts as the one before the step.',
+  description: 'No correction: the sampling policy counts as the policy before the step.',
   create: () => null,
 };

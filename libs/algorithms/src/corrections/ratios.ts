@@ -6,7 +6,7 @@ const LEVELS = ['token', 'turn', 'turn-mean', 'episode', 'episode-mean'] as cons
 /** Options for the unit of the probability ratio between trainer and sampler. */
 export class RatioOptions {
   @Doc(
-    'what a ratio is of: a token; all tokens of a turn or an episode together, as the product of theirs or (-mean) as the geometric mean',
+    'scope of a ratio: a token; or all tokens of a turn or an episode, as their product or (-mean) geometric mean',
   )
   @IsIn(LEVELS)
   importance_ratio_of: (typeof LEVELS)[number] = 'token';

@@ -2,7 +2,7 @@ import { Above, Doc, type CorrectionComponent } from '@ui-rl/plugin-kit';
 import { importanceRatios, RatioOptions } from './ratios';
 
 export class TisOptions extends RatioOptions {
-  @Doc('largest weight of a token')
+  @Doc('maximum weight of a token')
   @Above(0)
   importance_ratio_cap = 2;
 }
@@ -16,7 +16,7 @@ export const tis: CorrectionComponent<TisOptions> = {
   kind: 'correction',
   name: 'tis',
   description:
-    'Weighs tokens by how much more probable the trainer finds them than the policy that sampled, up to a cap.',
+    'Truncated importance sampling: weighs tokens by the probability ratio of trainer to sampler, up to a cap.',
   options: TisOptions,
   create: (options) => ({
     weights: (turns) =>

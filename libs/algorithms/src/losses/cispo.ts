@@ -2,11 +2,11 @@ import { Min } from 'class-validator';
 import { Above, Doc, PluginError, type PolicyLossComponent } from '@ui-rl/plugin-kit';
 
 export class CispoOptions {
-  @Doc('least weight of a token')
+  @Doc('minimum weight of a token')
   @Min(0)
   ratio_low = 0;
 
-  @Doc('largest weight of a token')
+  @Doc('maximum weight of a token')
   @Above(0)
   ratio_high = 4;
 }

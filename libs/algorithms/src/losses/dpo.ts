@@ -3,12 +3,12 @@ import { Above, Doc, type LossTerms, type PolicyLossComponent } from '@ui-rl/plu
 import type { Value } from '@ui-rl/graph';
 
 export class DpoOptions {
-  @Doc('how much a margin counts: the higher, the nearer the policy stays to the base model')
+  @Doc('DPO β: higher values keep the policy closer to the base model')
   @Above(0)
   beta = 0.1;
 
   @Doc(
-    'how much the chosen one is imitated besides, by its mean −log π a token; 0: not at all, and its own probability may fall, as long as that of the rejected one falls more',
+    'coefficient of an imitation term, the mean −log π per token of the chosen episode; at 0 its probability may fall if that of the rejected one falls more',
   )
   @Min(0)
   nll_coef = 0;
@@ -23,7 +23,7 @@ export class DpoOptions {
 export const dpo: PolicyLossComponent<DpoOptions> = {
   kind: 'policy-loss',
   name: 'dpo',
-  description: 'Prefers the better episode of a pair to the worse one, measured from the base model.',
+  description: 'Direct preference optimization over pairs of episodes, with the base model as the reference.',
   options: DpoOptions,
   inputs: ['reference_logprobs'],
   scope: 'pair',

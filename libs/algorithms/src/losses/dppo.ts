@@ -9,18 +9,18 @@ const USUAL_DELTA = { tv: 0.15, kl: 0.05 } as const;
 const LEAST_REST = 1e-7;
 
 export class DppoOptions {
-  @Doc('how far two policies are apart on a token: total variation, or Kullback-Leibler')
+  @Doc('divergence of two policies on a token: total variation, or Kullback-Leibler')
   @IsIn(['tv', 'kl'])
   divergence: 'tv' | 'kl' = 'tv';
 
   @Doc(
-    'tokens that are to become less probable lose their gradient beyond this divergence; default: 0.15 for tv, 0.05 for kl',
+    'maximum divergence of tokens with a negative advantage, beyond which they have no gradient; default: 0.15 for tv, 0.05 for kl',
   )
   @IsOptional()
   @Above(0)
   delta_low?: number;
 
-  @Doc('the same for tokens that are to become more probable')
+  @Doc('the same for tokens with a positive advantage')
   @IsOptional()
   @Above(0)
   delta_high?: number;
@@ -36,7 +36,7 @@ export const dppo: PolicyLossComponent<DppoOptions> = {
   kind: 'policy-loss',
   name: 'dppo',
   description:
-    'The probability ratio times the advantage, without tokens whose probability has moved too far from the sampler’s.',
+    'The probability ratio times the advantage, without tokens whose probability is too far from that of the sampler.',
   options: DppoOptions,
   inputs: ['advantages', 'sample_logprobs'],
   scope: 'token',

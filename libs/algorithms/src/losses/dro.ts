@@ -2,7 +2,7 @@ import { Min } from 'class-validator';
 import { Doc, type PolicyLossComponent } from '@ui-rl/plugin-kit';
 
 export class DroOptions {
-  @Doc('strength of the pull towards the policy that sampled')
+  @Doc('coefficient of the quadratic term')
   @Min(0)
   beta = 0.05;
 }

@@ -12,13 +12,13 @@ export class PpoOptions {
   @Above(0)
   clip_high = 0.2;
 
-  @Doc('clip_low and clip_high at once')
+  @Doc('sets clip_low and clip_high to the same value')
   @IsOptional()
   @Above(0)
   @Max(1)
   clip_epsilon?: number;
 
-  @Doc('where the advantage is negative, the loss is at most so many times its size; off unless given')
+  @Doc('dual-clip bound: maximum of loss / |advantage| for negative advantages; default: none')
   @IsOptional()
   @Above(1)
   dual_clip?: number;
@@ -31,8 +31,7 @@ export class PpoOptions {
 export const ppo: PolicyLossComponent<PpoOptions> = {
   kind: 'policy-loss',
   name: 'ppo',
-  description:
-    'The probability ratio times the advantage, without a reason to move the ratio beyond its clip range.',
+  description: 'The probability ratio times the advantage, clipped (PPO, Schulman et al. 2017).',
   options: PpoOptions,
   inputs: ['advantages', 'old_logprobs'],
   scope: 'token',

@@ -3,7 +3,7 @@ import { Doc, type LossTerms, type PolicyLossComponent } from '@ui-rl/plugin-kit
 import type { Value } from '@ui-rl/graph';
 
 export class ValueLossOptions {
-  @Doc('a step has no reason to move a value further than this from what it was; 0 = no limit')
+  @Doc('clip range of a value around its value before the step; 0 = none')
   @IsNumber()
   @Min(0)
   value_clip = 0.2;
@@ -16,8 +16,7 @@ export class ValueLossOptions {
 export const value: PolicyLossComponent<ValueLossOptions> = {
   kind: 'policy-loss',
   name: 'value',
-  description:
-    'Of a critic: half the squared distance of values from returns, without a reason to move a value beyond its clip range.',
+  description: 'For a critic: half the squared error of values against returns, clipped.',
   options: ValueLossOptions,
   inputs: ['values', 'returns'],
   scope: 'token',

@@ -20,11 +20,11 @@ export class AdamWOptions {
   @Below(1)
   beta2 = 0.95;
 
-  @Doc('added to the root of the second mean')
+  @Doc('ε added to the root of the second moment')
   @Above(0)
   epsilon = 1e-8;
 
-  @Doc('weights shrink by learning rate times this in each step')
+  @Doc('decoupled weight decay, a multiple of the learning rate per step')
   @Min(0)
   weight_decay = 0;
 }

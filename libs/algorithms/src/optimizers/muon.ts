@@ -12,20 +12,20 @@ import { adamw, AdamWOptions } from './adamw';
 import { orthogonalized } from './newton-schulz';
 
 export class MuonOptions extends AdamWOptions {
-  @Doc('share of the last direction of a matrix that is kept')
+  @Doc('momentum coefficient of matrices')
   @Min(0)
   @Below(1)
   momentum = 0.95;
 
-  @Doc('looks a step ahead along the direction')
+  @Doc('Nesterov momentum')
   @IsBoolean()
   nesterov = true;
 
-  @Doc('AdamW updates everything but matrices, and matrices whose name matches this regular expression')
+  @Doc('regular expression for names of matrices that AdamW updates, too')
   @Fits('a regular expression', isRegularExpression)
   adamw_weights = 'embed_tokens|lm_head|value_head';
 
-  @Doc('learning rate of what AdamW changes, as a multiple of that of matrices')
+  @Doc('learning rate of AdamW, as a multiple of that of matrices')
   @Above(0)
   adamw_rate = 1;
 }
@@ -37,7 +37,7 @@ export class MuonOptions extends AdamWOptions {
 export const muon: OptimizerComponent<MuonOptions> = {
   kind: 'optimizer',
   name: 'muon',
-  description: 'Moves matrices along all their directions alike; AdamW for everything else.',
+  description: 'Muon (orthogonalized momentum) for matrices; AdamW for everything else.',
   options: MuonOptions,
   conflicts: ({ momentum, nesterov }) =>
     nesterov && momentum === 0

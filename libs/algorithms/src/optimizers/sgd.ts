@@ -2,16 +2,16 @@ import { IsBoolean, Min } from 'class-validator';
 import { Below, Doc, PluginError, type Optimizer, type OptimizerComponent } from '@ui-rl/plugin-kit';
 
 export class SgdOptions {
-  @Doc('share of the last direction that is kept')
+  @Doc('momentum coefficient')
   @Min(0)
   @Below(1)
   momentum = 0;
 
-  @Doc('looks a step ahead along the direction; needs momentum')
+  @Doc('Nesterov momentum; needs momentum')
   @IsBoolean()
   nesterov = false;
 
-  @Doc('weights times this are added to their gradients')
+  @Doc('L2 weight decay, a multiple of the weights added to their gradients')
   @Min(0)
   weight_decay = 0;
 }
@@ -20,7 +20,7 @@ export class SgdOptions {
 export const sgd: OptimizerComponent<SgdOptions> = {
   kind: 'optimizer',
   name: 'sgd',
-  description: 'Gradient descent, with momentum where asked.',
+  description: 'Stochastic gradient descent, with optional momentum.',
   options: SgdOptions,
   create: (options) => {
     if (options.nesterov && options.momentum === 0) {

@@ -2,11 +2,11 @@ import { IsOptional } from 'class-validator';
 import { Above, Doc, type RegularizerComponent } from '@ui-rl/plugin-kit';
 
 export class EntropyOptions {
-  @Doc('how much the entropy of a token counts')
+  @Doc('coefficient of the entropy of a token')
   @Above(0)
   coef = 0.001;
 
-  @Doc('nats; a token whose entropy is above has no reason to have more; default: none, every token has')
+  @Doc('entropy in nats above which a token gets no bonus; default: none')
   @IsOptional()
   @Above(0)
   floor?: number;
@@ -16,7 +16,7 @@ export class EntropyOptions {
 export const entropy: RegularizerComponent<EntropyOptions> = {
   kind: 'regularizer',
   name: 'entropy',
-  description: 'Pays for uncertainty, so that the policy keeps exploring; with a floor, only below it.',
+  description: 'An entropy bonus, so that the policy keeps exploring; with a floor, only below it.',
   options: EntropyOptions,
   inputs: [],
   create: ({ coef, floor }) => ({

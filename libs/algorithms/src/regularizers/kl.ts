@@ -3,12 +3,12 @@ import type { ops as Ops, Value } from '@ui-rl/graph';
 import { Above, Doc, type RegularizerComponent } from '@ui-rl/plugin-kit';
 
 export class KlOptions {
-  @Doc('how much the divergence from the base model counts')
+  @Doc('coefficient of the divergence from the base model')
   @Above(0)
   coef = 0.01;
 
   @Doc(
-    'how the divergence is estimated from sampled tokens: k1 log-ratio, k2 half its square, k3 unbiased and never negative',
+    'estimator of the divergence from sampled tokens: k1 log-ratio, k2 half its square, k3 unbiased and never negative',
   )
   @IsIn(['k1', 'k2', 'k3'])
   estimator: 'k1' | 'k2' | 'k3' = 'k3';
@@ -22,7 +22,8 @@ export class KlOptions {
 export const kl: RegularizerComponent<KlOptions> = {
   kind: 'regularizer',
   name: 'kl',
-  description: 'Holds the policy near the base model, which is the same weights without the adapter.',
+  description:
+    'A penalty on the KL divergence from the base model, which is the same weights without the adapter.',
   options: KlOptions,
   inputs: ['reference_logprobs'],
   create: ({ coef, estimator }) => ({

@@ -4,7 +4,7 @@ import { warmedUp, WarmupOptions } from './warmup';
 export const constant: ScheduleComponent<WarmupOptions> = {
   kind: 'schedule',
   name: 'constant',
-  description: 'The same learning rate after warm-up.',
+  description: 'A constant learning rate after warm-up.',
   options: WarmupOptions,
   create: (options) => warmedUp(options, () => 1),
 };

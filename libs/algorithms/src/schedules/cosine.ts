@@ -4,7 +4,7 @@ import { decaying, DecayOptions } from './warmup';
 export const cosine: ScheduleComponent<DecayOptions> = {
   kind: 'schedule',
   name: 'cosine',
-  description: 'Falls along half a cosine until training.max_steps.',
+  description: 'Cosine decay until training.max_steps.',
   options: DecayOptions,
   create: (options, context) =>
     decaying('cosine', options, context, (progress) => (1 + Math.cos(Math.PI * progress)) / 2),

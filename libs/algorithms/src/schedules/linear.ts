@@ -4,7 +4,7 @@ import { decaying, DecayOptions } from './warmup';
 export const linear: ScheduleComponent<DecayOptions> = {
   kind: 'schedule',
   name: 'linear',
-  description: 'Falls along a line until training.max_steps.',
+  description: 'Linear decay until training.max_steps.',
   options: DecayOptions,
   create: (options, context) => decaying('linear', options, context, (progress) => 1 - progress),
 };

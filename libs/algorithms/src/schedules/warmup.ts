@@ -2,14 +2,14 @@ import { IsInt, Max, Min } from 'class-validator';
 import { Doc, PluginError, type Schedule, type ScheduleContext } from '@ui-rl/plugin-kit';
 
 export class WarmupOptions {
-  @Doc('steps over which the learning rate rises')
+  @Doc('warm-up steps')
   @IsInt()
   @Min(0)
   warmup_steps = 0;
 }
 
 export class DecayOptions extends WarmupOptions {
-  @Doc('what is left of the learning rate at the end of the run, as a share of its peak')
+  @Doc('final learning rate, as a share of its peak')
   @Min(0)
   @Max(1)
   final_fraction = 0;

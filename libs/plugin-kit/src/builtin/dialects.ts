@@ -26,7 +26,7 @@ export const dialects: readonly ActionDialectComponent<DialectOptions>[] = Objec
 function optionsOf(declared: DialectFactory['coordinates']): new () => DialectOptions {
   class Options {
     @Doc(
-      'what the numbers of a place are: pixels of the screenshot, pixels of the image as resized for the model, or parts of the screen from 0 to 1000, 999 or 1',
+      'unit of coordinates: pixels of the screenshot, pixels of the image as resized for the model, or parts of the screen from 0 to 1000, 999 or 1',
     )
     @IsIn(COORDINATE_SPACES)
     coordinates: CoordinateSpace = declared;

@@ -5,7 +5,7 @@ import { Doc } from '../options';
 
 class JsonOptions {
   @Doc(
-    'what the numbers of a place are: pixels of the screenshot, pixels of the image as resized for the model, or parts of the screen from 0 to 1000 or 999',
+    'unit of coordinates: pixels of the screenshot, pixels of the image as resized for the model, or parts of the screen from 0 to 1000 or 999',
   )
   @IsIn(WHOLE_SPACES)
   coordinates: (typeof WHOLE_SPACES)[number] = 'screenshot';

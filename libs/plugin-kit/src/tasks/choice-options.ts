@@ -15,17 +15,15 @@ const OPTIONS: Readonly<Record<keyof TaskChoiceOptions, Decorators>> = {
     IsString({ each: true }),
     IsNotEmpty({ each: true }),
   ],
-  limit: [Doc('so many tasks at most'), IsOptional(), IsInt(), Min(1)],
+  limit: [Doc('maximum number of tasks'), IsOptional(), IsInt(), Min(1)],
   seed: [Doc('shuffles the tasks; the same seed gives the same order'), IsOptional(), IsInt(), Min(0)],
   part: [
-    Doc(
-      'train or eval: one side of the tasks, which their goals are divided into; what is on one is never on the other',
-    ),
+    Doc('train or eval: one of two disjoint parts of the tasks, split by goal'),
     IsOptional(),
     IsIn(['train', 'eval']),
   ],
   eval_share: [
-    Doc('share of the goals that are on the side eval, about; default: 0.1'),
+    Doc('approximate share of the goals in the part eval; default: 0.1'),
     IsOptional(),
     Above(0),
     Below(1),
@@ -33,7 +31,7 @@ const OPTIONS: Readonly<Record<keyof TaskChoiceOptions, Decorators>> = {
   ],
   weight: [
     Doc(
-      'share of the training groups that are of this source, beside the weights of the others (1, where one of them has one); default: every task alike',
+      'relative weight of this source among the training groups; sources without a weight count as 1; default: every task has the same share',
     ),
     IsOptional(),
     Above(0),
