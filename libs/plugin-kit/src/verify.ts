@@ -1,4 +1,5 @@
 import { CHECK_RESULTS, isPageCheck, type Check, type CheckOperator } from '@ui-rl/contracts';
+import { answerHolds } from './answers';
 import { PluginError } from './errors';
 import { isRecord } from './show';
 
@@ -11,9 +12,14 @@ import { isRecord } from './show';
  *
  * @throws PluginError `invalid` if an environment has not evaluated a check: that says nothing about the policy
  */
-export function verify(checks: readonly Check[] | undefined, state: unknown): boolean | null {
+export function verify(
+  checks: readonly Check[] | undefined,
+  state: unknown,
+  /** of the agent, see `answerOf` */
+  answer?: string,
+): boolean | null {
   if (checks === undefined || checks.length === 0) return null;
-  const holds = checks.map((check, place) => checkHolds(check, place, state));
+  const holds = checks.map((check, place) => checkHolds(check, place, state, answer));
   // Examine all of them: a missing result means no verdict, wherever it is.
   const missing = holds.indexOf(null);
   if (missing >= 0) {
@@ -29,7 +35,8 @@ export function verify(checks: readonly Check[] | undefined, state: unknown): bo
  * Whether the check at that index holds: by the environment's result for page checks, and for a state check whose
  * state could not be read; else by the state. Null if only the environment could decide, and it has not.
  */
-export function checkHolds(check: Check, place: number, state: unknown): boolean | null {
+export function checkHolds(check: Check, place: number, state: unknown, answer?: string): boolean | null {
+  if (check.kind === 'answer') return answerHolds(check, answer);
   const results = isRecord(state) ? state[CHECK_RESULTS] : undefined;
   const result: unknown = isRecord(results) ? results[place] : undefined;
   if (isRecord(result) && typeof result.holds === 'boolean') return result.holds;

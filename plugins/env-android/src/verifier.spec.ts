@@ -14,7 +14,7 @@ it.each([
   ['nothing was asked', undefined, { focus: 'a/b' }, null],
   ['there is no state', undefined, null, null],
 ])('%s', (_, own, stateAfter, verdict) => {
-  expect(verifyDevice({ task: { description: 'A task', checks: own }, stateAfter })).toBe(verdict);
+  expect(verifyDevice({ task: { description: 'A task', checks: own }, turns: [], stateAfter })).toBe(verdict);
 });
 
 it.each([

@@ -1,4 +1,4 @@
-import { isRecord, verify, type Episode, type Task } from '@ui-rl/plugin-kit';
+import { answerOf, isRecord, verify, type Episode, type Task } from '@ui-rl/plugin-kit';
 
 /** Whether a task has validators or checks that determine its success. */
 export function canBeJudged({ checks = [], environment }: Task): boolean {
@@ -7,8 +7,12 @@ export function canBeJudged({ checks = [], environment }: Task): boolean {
 }
 
 /** Whether all validators and checks of the task hold at the end; null if it has none. */
-export function verifyDevice({ task, stateAfter }: Pick<Episode, 'task' | 'stateAfter'>): boolean | null {
-  const checked = verify(task.checks, stateAfter);
+export function verifyDevice({
+  task,
+  turns,
+  stateAfter,
+}: Pick<Episode, 'task' | 'turns' | 'stateAfter'>): boolean | null {
+  const checked = verify(task.checks, stateAfter, answerOf(turns));
   const validations: unknown = stateAfter?.validations;
   if (!Array.isArray(validations) || validations.length === 0) return checked;
   const validated = validations.every((each: unknown) => isRecord(each) && each.success === true);

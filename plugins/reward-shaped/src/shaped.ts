@@ -1,4 +1,10 @@
-import { checkHolds, type DetailedReward, type EpisodeTurn, type JudgedEpisode } from '@ui-rl/plugin-kit';
+import {
+  answerOf,
+  checkHolds,
+  type DetailedReward,
+  type EpisodeTurn,
+  type JudgedEpisode,
+} from '@ui-rl/plugin-kit';
 import type { ShapedOptions } from './options';
 
 type Parts = Record<string, number>;
@@ -59,18 +65,20 @@ function repeatedTurns(turns: readonly EpisodeTurn[]): boolean[] {
 type State = Record<string, unknown> | null;
 
 /** Fraction of the task's checks that hold; 0 if there are none, or the environment has no state. */
-function shareThatHolds({ task }: JudgedEpisode, state: State): number {
+function shareThatHolds({ task }: JudgedEpisode, state: State, answer?: string): number {
   const checks = task.checks ?? [];
   if (checks.length === 0 || state === null) return 0;
   // Page checks are evaluated only at the end; before, they count as not passed.
-  return checks.filter((check, place) => checkHolds(check, place, state) === true).length / checks.length;
+  return (
+    checks.filter((check, place) => checkHolds(check, place, state, answer) === true).length / checks.length
+  );
 }
 
 /** From the first state to the last one, -1 to 1. */
 function progressOf(episode: JudgedEpisode): number {
   const { stateBefore, stateAfter } = episode;
   if (stateBefore === null || stateAfter === null) return 0;
-  return shareThatHolds(episode, stateAfter) - shareThatHolds(episode, stateBefore);
+  return shareThatHolds(episode, stateAfter, answerOf(episode.turns)) - shareThatHolds(episode, stateBefore);
 }
 
 /**
@@ -82,6 +90,8 @@ function progressByTurn(episode: JudgedEpisode): number[] | null {
   const after = turns.map((turn, index) => (index === turns.length - 1 ? stateAfter : turn.stateAfter));
   const states = [stateBefore, ...after];
   if (states.some((state) => state === null || state === undefined)) return null;
-  const held = states.map((state) => shareThatHolds(episode, state!));
+  const held = states.map((state, index) =>
+    shareThatHolds(episode, state!, index === turns.length ? answerOf(turns) : undefined),
+  );
   return turns.map((_, index) => held[index + 1] - held[index]);
 }

@@ -1,3 +1,4 @@
+import { answerOf } from '../answers';
 import type { VerifierComponent } from '../kinds';
 import { verify } from '../verify';
 
@@ -5,7 +6,10 @@ import { verify } from '../verify';
 export const checks: VerifierComponent = {
   kind: 'verifier',
   name: 'checks',
-  description: "The checks of the task must hold in the environment's state at the end of the episode.",
+  description:
+    "The checks of the task must hold at the end of the episode: in the environment's state, and for the agent's answer.",
   judges: ({ checks: own = [] }) => own.length > 0,
-  create: () => ({ verify: ({ task, stateAfter }) => verify(task.checks, stateAfter) }),
+  create: () => ({
+    verify: ({ task, turns, stateAfter }) => verify(task.checks, stateAfter, answerOf(turns)),
+  }),
 };

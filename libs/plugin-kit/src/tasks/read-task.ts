@@ -129,7 +129,7 @@ function problemsOf(error: ValidationError, parent = ''): string[] {
 }
 
 /** Validators with their own messages, because the expected value depends on other fields. */
-const OWN_WORDS = ['fitsProperty', 'fitsOperator', 'isAddress', 'isBody', 'matches'];
+const OWN_WORDS = ['fitsProperty', 'fitsOperator', 'isAddress', 'isAnswer', 'isBody', 'matches'];
 
 function expectedOf({ property, constraints = {}, target }: ValidationError): string {
   if ('nestedValidation' in constraints) return 'isArray' in constraints ? 'a list of objects' : 'an object';
