@@ -249,7 +249,7 @@ export type AnswerOperator = (typeof ANSWER_OPERATORS)[number];
 /** Longest list of accepted answers or items. */
 const MOST_ITEMS = 1_000;
 
-/** What the agent answers when it finishes: the message of its last action. */
+/** The answer with which the agent finishes: the message of its last action. */
 export class AnswerCheck {
   @IsIn(['answer'])
   kind: 'answer';
