@@ -20,9 +20,9 @@ export function messagesPage(): Page {
     'Durable consumers of the streams; processes that share one share its work. Attempts and pauses: [retries](retries.md).',
     table(['service', 'stream', 'durable', 'subject'], consumers()),
     '## Subjects',
-    table(['subject', 'name in code', 'what'], constantsOf('subjects')),
+    table(['subject', 'name in code', 'meaning'], constantsOf('subjects')),
     '## Keys of the bucket `runs`',
-    table(['key', 'name in code', 'what'], constantsOf('runKeys')),
+    table(['key', 'name in code', 'meaning'], constantsOf('runKeys')),
     '## Messages',
     ...declared.map(describe),
   ]);
@@ -39,7 +39,7 @@ function describe(node: Declared): string {
   const type = (contracts as Record<string, unknown>)[name];
   const checks = typeof type === 'function' ? expectations(type as OptionsClass) : new Map<string, string>();
   const rows = fieldsOf(node).map((field) => row(field, checks.get(field.name)));
-  return [`### ${name}`, docOf(node), table(['field', 'type', 'check', 'what'], rows)]
+  return [`### ${name}`, docOf(node), table(['field', 'type', 'check', 'meaning'], rows)]
     .filter((part) => part !== '')
     .join('\n\n');
 }
@@ -55,9 +55,9 @@ export function expectations(type: OptionsClass): Map<string, string> {
 }
 
 const STORAGE =
-  'What an open run or its monitor still needs is neither dropped nor expires, however long services pause. Sizes are yours to tune ' +
-  '(`nats stream edit TRAJECTORIES --max-bytes 8GB`); what is done when one is full is not. `ui-rl runs list`, `show`, `stop` and ' +
-  '`delete`: [command line](command-line.md#ui-rl-runs). The disk limits everything.';
+  'The broker keeps all messages that an open run or its monitor still needs, however long services pause. You may change sizes ' +
+  '(`nats stream edit TRAJECTORIES --max-bytes 8GB`); the behavior of a full stream is fixed. For `ui-rl runs list`, `show`, `stop` and ' +
+  '`delete`, see the [command line](command-line.md#ui-rl-runs). The disk limits everything.';
 
 const OWNED = ['belongs to', 'at most', 'when full', 'is deleted'];
 

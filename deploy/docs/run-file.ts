@@ -33,7 +33,7 @@ export function componentsPage(registry: ComponentRegistry): Page {
     return own.length === 0 ? [] : [`## ${kind}`, ...own.map(componentText)];
   });
   return page('components.md', 'Components', 'the modules of the components', [
-    'What a run file can choose by name, as far as it comes with the project. `npx ui-rl plugins` also lists those of plugins. [What a component is](../concepts/components.md).',
+    'The built-in [components](../concepts/components.md), which a run file chooses by name. `npx ui-rl plugins` also lists those of plugins.',
     ...sections,
   ]);
 }
@@ -54,7 +54,7 @@ function componentText({ kind, name, description, file, options, environment }: 
     environment === undefined
       ? ''
       : table(
-          [`variable of ${READERS[kind] ?? 'the learner'}`, 'what it says'],
+          [`variable of ${READERS[kind] ?? 'the learner'}`, 'meaning'],
           Object.entries(environment).map(([variable, help]) => [code(variable), help]),
         ),
   ];
@@ -63,7 +63,7 @@ function componentText({ kind, name, description, file, options, environment }: 
 
 function optionTable(options: readonly DescribedOption[]): string {
   return table(
-    ['option', 'flags', 'default', 'what fits', 'what it does'],
+    ['option', 'flags', 'default', 'valid values', 'meaning'],
     options.map((option) => [
       code(option.name),
       option.flags.map((flag) => code(`--${flag}`)).join(', '),

@@ -7,8 +7,8 @@ import { code, page, table, type Page } from './markdown';
 export function environmentPage(): Page {
   const rows = Object.entries(ENVIRONMENT_VARIABLES).map(([name, help]) => [code(name), help]);
   return page('environment.md', 'Environment variables', '`libs/settings`', [
-    'How a service is configured from outside; everything else is in the run file. Defaults stand in brackets. A misspelt `UIRL_` variable ends the start with its name. Secrets (`DATABASE_URL`, names that end with `_PASSWORD`, `_TOKEN`, `_API_KEY` or `_KEYS`, those of components, too) may lie in a file that `<name>_FILE` names instead. Nothing listens beyond loopback unless `MONITOR_HOST`, `POLICY_HOST`, `AGENTS_HOST`, `ENVIRONMENTS_HOST` or `HEALTH_HOST` says so. The first then asks for `MONITOR_TOKEN`, the next three for a key; `/health`, `/ready` and `/metrics` ask for nothing.',
-    table(['variable', 'what'], rows),
+    'These variables configure a service; everything else is in the run file. Defaults are in brackets. A misspelt `UIRL_` variable ends the start with an error. Secrets (`DATABASE_URL`, names that end with `_PASSWORD`, `_TOKEN`, `_API_KEY` or `_KEYS`, those of components, too) may be in a file that `<name>_FILE` names instead. Services listen on loopback only, unless `MONITOR_HOST`, `POLICY_HOST`, `AGENTS_HOST`, `ENVIRONMENTS_HOST` or `HEALTH_HOST` is set. The first then requires `MONITOR_TOKEN`, the next three a key; `/health`, `/ready` and `/metrics` require none.',
+    table(['variable', 'meaning'], rows),
   ]);
 }
 
@@ -24,11 +24,11 @@ export function metricsPage(): Page {
     'Metrics',
     '`libs/contracts/src/metrics.ts` and `libs/openai-api/src/http/measures.ts`',
     [
-      "What a `train_step` event tells of a batch: in the monitor, in `metrics.jsonl` of the run's folder, and in trackers. `<…>` stands for a name.",
-      table(['metric', 'unit', 'what it says'], rows),
-      '## Of the endpoints',
-      "What Prometheus reads at `/metrics` of a learner whose [policy answers OpenAI's API](../guides/endpoint.md), and of an actor with [outside agents](../guides/agents.md). Names of OpenTelemetry's semantic conventions for generative AI where those have one, else those of vLLM behind `uirl_endpoint_`. `gen_ai_request_model` is `latest`, `checkpoint`, the name of the base model, or `other`; `api_key` says by its place which of the keys was shown, or `none`; `error_type` is the `code` of the error. The service's other metrics: [measuring a fleet](../operations/measuring.md).",
-      table(['metric', 'labels', 'what it says'], endpoint),
+      "The metrics of a `train_step` event, as in the monitor, in `metrics.jsonl` of the run's folder, and in trackers. `<…>` stands for a name.",
+      table(['metric', 'unit', 'meaning'], rows),
+      '## Endpoints',
+      "Prometheus metrics at `/metrics` of a learner whose [policy answers OpenAI's API](../guides/endpoint.md), and of an actor with [outside agents](../guides/agents.md). Names follow OpenTelemetry's semantic conventions for generative AI, or else those of vLLM, with the prefix `uirl_endpoint_`. `gen_ai_request_model` is `latest`, `checkpoint`, the name of the base model, or `other`; `api_key` is the position of the key among the accepted ones, or `none`; `error_type` is the `code` of the error. The service's other metrics: [measuring a fleet](../operations/measuring.md).",
+      table(['metric', 'labels', 'meaning'], endpoint),
     ],
   );
 }
@@ -44,9 +44,9 @@ export function retriesPage(): Page {
   return page('retries.md', 'Retries and deadlines', '`libs/retry/src/retries.ts` and `deadlines.ts`', [
     'Everything else fails at once. Pauses double from the first to the longest. A run file sets these deadlines itself: `rollout.*_timeout_ms`, `environment.deadline_ms`, `environment.lease_ms`.',
     '## Retries',
-    table(['who, what', 'pause, ms', 'attempts', 'until, and then'], policies),
-    '## How long is waited for what',
-    table(['for', 'ms', 'then'], deadlines),
+    table(['operation', 'pause, ms', 'attempts', 'until, and then'], policies),
+    '## Deadlines',
+    table(['waits for', 'ms', 'then'], deadlines),
   ]);
 }
 

@@ -128,7 +128,7 @@ export function ensureTestTools({ natsServer, chromium }) {
       'It comes with most builds of Chromium: npx playwright install chromium',
     ),
     desktop: ensure(
-      'What desktops are made of (Xvfb, openbox, xterm, bubblewrap)',
+      'Programs of desktops (Xvfb, openbox, xterm, bubblewrap)',
       findDesktop,
       [byAptInstall('xvfb', 'openbox', 'xterm', 'bubblewrap')],
       'They are packages of Linux, and the tests of desktops run there only. Install them with\n' +

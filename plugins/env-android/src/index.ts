@@ -19,7 +19,7 @@ const adb: VerifierComponent = {
   kind: 'verifier',
   name: 'adb',
   description:
-    'What the validators of a task asked the device at the end of the episode must hold, and the checks of the task.',
+    'The conditions that the validators of a task query on the device at the end of the episode must hold, and the checks of the task.',
   judges: canBeJudged,
   create: () => ({ verify: (episode) => verifyDevice(episode) }),
 };

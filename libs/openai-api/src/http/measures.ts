@@ -38,7 +38,7 @@ export const ENDPOINT_METRICS = {
     name: 'uirl_endpoint_request_queue_time_seconds',
     labels: REQUEST,
     meaning:
-      'histogram: from a request until its prompt begins to be read; until then actors and others have the device',
+      'histogram: from a request until the prefill of its prompt begins; until then other requests use the device',
   },
   promptTokens: {
     name: 'uirl_endpoint_prompt_tokens_total',
@@ -53,7 +53,7 @@ export const ENDPOINT_METRICS = {
   running: {
     name: 'uirl_endpoint_num_requests_running',
     labels: [],
-    meaning: 'requests that are answered now',
+    meaning: 'requests in progress',
   },
   sockets: {
     name: 'uirl_endpoint_websockets',
@@ -63,7 +63,7 @@ export const ENDPOINT_METRICS = {
   refused: {
     name: 'uirl_endpoint_refused_total',
     labels: ['error_type'],
-    meaning: 'requests that came to no policy: no key, another path, a body that is too long …',
+    meaning: 'refused requests: no key, unknown path, body too long …',
   },
 } as const satisfies Record<string, EndpointMetric>;
 
