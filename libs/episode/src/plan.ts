@@ -27,7 +27,7 @@ export interface TurnDialect {
 
 /** The components and limits with which a run's episodes are played. */
 export interface EpisodePlan {
-  /** Number of turns after which an episode is truncated, unless the task allows fewer. */
+  /** Number of maximum number of turns per episode, unless the task allows fewer. */
   maxTurns: number;
   /** Number of turns in a prompt, including the current one. */
   historyTurns: number;

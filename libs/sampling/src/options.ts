@@ -7,13 +7,13 @@ export class ExternalSamplerOptions {
   @Above(0)
   wait_minutes = 60;
 
-  @Doc('longest time for one answer, in milliseconds; then another sampler is asked')
+  @Doc('time limit for an answer, in milliseconds; then another sampler gets the request')
   @IsInt()
   @Min(1)
   request_timeout_ms = 600_000;
 
   @Doc(
-    'mean difference of log-probabilities between a sampler and the engine up to which it counts as rounding; where the run is deterministic there may be none',
+    'maximum mean difference of log-probabilities between a sampler and the engine; 0 in deterministic runs',
   )
   @Above(0)
   probe_tolerance = 0.05;

@@ -4,7 +4,7 @@ import { IsArray, IsInt, IsObject, IsOptional, IsString, Matches, Max, Min } fro
 /** Options of the environment; the options of a task's episode are an `AndroidTask`. */
 export class AndroidOptions {
   @Doc(
-    'devices by serial, as `adb devices` lists them, or host:port; none: those that the env service allows, else all emulators',
+    'devices by serial, as `adb devices` lists them, or host:port; default: those that the env service allows, else all emulators',
   )
   @IsArray()
   @IsString({ each: true })

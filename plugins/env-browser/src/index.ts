@@ -14,8 +14,8 @@ const browser: EnvironmentComponent<BrowserOptions> = {
   options: BrowserOptions,
   environment: {
     [STORAGE_STATES]:
-      'folder with what logins have stored, <name>.json as Playwright writes it, for tasks that name one',
-    [RECORDINGS]: 'folder that recordings of episodes are written to, where a run records any',
+      'folder with saved logins, <name>.json in the storageState format of Playwright, for tasks that name one',
+    [RECORDINGS]: 'folder for recordings of episodes',
   },
   conflicts: conflictsOf,
   create: (options, context) => BrowserEnvironment.create(options, context),

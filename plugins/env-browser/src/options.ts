@@ -13,7 +13,7 @@ export class BrowserOptions {
   pages_per_browser = 8;
 
   @Doc(
-    'how an episode begins on a page that the last one has left: own resets pages of a folder that have their own reset, and trusts them; in_place resets those whose reset comes from a script as well, and loads a page anew where the last episode has left something or the first frame is another one',
+    'reset of a page between episodes: own trusts the reset function of pages in a folder; in_place also resets pages whose reset comes from a script, and reloads a page if the last episode left something or the first frame differs',
   )
   @IsIn(RESETS)
   reset: (typeof RESETS)[number] = 'own';
@@ -30,21 +30,23 @@ export class BrowserOptions {
   @IsIn(OBSERVATIONS)
   observation: (typeof OBSERVATIONS)[number] = 'screenshot';
 
-  @Doc('longest text of a page, in characters; beyond, its last line says how much was left out')
+  @Doc(
+    'maximum length of the text of a page, in characters; if it is cut, its last line says how much is missing',
+  )
   @IsInt()
   @Min(200)
   @Max(100_000)
   text_length = 8_000;
 
   @Doc(
-    "device that pages are shown on where a task names none, as Playwright calls it, such as Pixel 7: viewport, scale, touch, user agent; a task's own viewport, scale and input win",
+    'default device of tasks, by its name in Playwright, such as Pixel 7: viewport, scale, touch, user agent; viewport, scale and input of a task take precedence',
   )
   @IsOptional()
   @IsString()
   emulated_device?: string;
 
   @Doc(
-    'one episode of so many is recorded, every screen with what was done, as a page in the folder that the machine names (BROWSER_RECORDINGS); 0: none',
+    'number of episodes per recorded one; a recording is an HTML page with all screens and actions, in the folder BROWSER_RECORDINGS; 0 = none',
   )
   @IsInt()
   @Min(0)
@@ -56,7 +58,7 @@ export class BrowserOptions {
   @Max(1_024)
   record_mb = 32;
 
-  @Doc('all recordings in the folder, in MiB; beyond, the oldest are removed')
+  @Doc('maximum size of all recordings, in MiB; the oldest are removed first')
   @IsInt()
   @Min(1)
   record_total_mb = 2_048;
@@ -65,13 +67,13 @@ export class BrowserOptions {
   @IsIn(['on', 'off'])
   sandbox: 'on' | 'off' = 'on';
 
-  @Doc('memory of one browser with all its pages, in MiB; beyond, its largest process is ended')
+  @Doc('memory limit of one browser with all its pages, in MiB; beyond it, its largest process is ended')
   @IsInt()
   @Min(512)
   memory_mb = 4096;
 
   @Doc(
-    'origins on this machine or in a private network that tasks may show, such as http://localhost:3000; all others are closed',
+    'origins on this machine or in a private network that tasks may use, such as http://localhost:3000; all others are blocked',
   )
   @IsArray()
   @IsString({ each: true })

@@ -21,7 +21,7 @@ export class DesktopOptions {
   @Max(MAX_WAIT_MS)
   window_ms = 30_000;
 
-  @Doc('memory of one desktop with all its processes, in MiB; beyond, the largest of them is ended')
+  @Doc('memory limit of one desktop with all its processes, in MiB; beyond it, the largest of them is ended')
   @IsInt()
   @Min(256)
   memory_mb = 2_048;

@@ -14,7 +14,7 @@ export class GboxOptions {
   @IsIn(['virtual', 'physical'])
   device_type: 'virtual' | 'physical' = 'virtual';
 
-  @Doc('a box ends by itself after so long, even if ui-rl has ended: 60m, 2h; longer than any episode')
+  @Doc('lifetime of a box, such as 60m or 2h, even if ui-rl has ended; longer than any episode')
   @Matches(DURATION, { message: 'must be a duration such as 60m' })
   expires_in = '60m';
 

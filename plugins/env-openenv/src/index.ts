@@ -9,7 +9,7 @@ const openEnv: EnvironmentComponent<OpenEnvOptions> = {
   description: 'Environments of OpenEnv servers, over WebSocket, HTTP or MCP.',
   environment: {
     [VARIABLES.servers]:
-      'addresses of OpenEnv servers, separated by commas: where it is set, run files may name no others, and may leave them out',
+      'addresses of OpenEnv servers, separated by commas; if it is set, run files may use no others, and may omit them',
     [VARIABLES.keys]:
       'keys of such servers, http://host:port=key, several separated by commas; each is sent to its own server only',
   },

@@ -36,7 +36,7 @@ export class OpenEnvOptions {
   actions: (typeof FORMATS)[number] = 'auto';
 
   @Doc(
-    'action → what is sent for it; "$x", "$y", "$text", "$keys" … stand for its fields: {type: {message: "$text"}}; the others are unsupported',
+    'action → message to send; "$x", "$y", "$text", "$keys" … stand for its fields: {type: {message: "$text"}}; other actions are unsupported',
   )
   @IsOptional()
   @IsObject()
@@ -44,7 +44,7 @@ export class OpenEnvOptions {
   templates?: Record<string, Record<string, unknown>>;
 
   @Doc(
-    'transport mcp: the call whose result is the first screen, {name: screenshot}; without it the list of tools is',
+    'transport mcp: the call whose result is the first screen, {name: screenshot}; default: the list of tools',
   )
   @IsOptional()
   @IsObject()
@@ -52,25 +52,25 @@ export class OpenEnvOptions {
   first_call?: { name: string; arguments?: Record<string, unknown> };
 
   @Doc(
-    'dotted path of the picture in an observation: rows of pixels, or a PNG in base64; where there is none, its text is drawn',
+    'dotted path of the picture in an observation: rows of pixels, or a PNG in base64; if it is missing, the text is drawn',
   )
   @IsString()
   @Matches(/^[\w.]{1,200}$/)
   picture = 'screenshot';
 
-  @Doc('dotted path of the text that is drawn where there is no picture; default: the whole observation')
+  @Doc('dotted path of the text, which is drawn if there is no picture; default: the whole observation')
   @IsOptional()
   @IsString()
   @Matches(/^[\w.]{1,200}$/)
   text?: string;
 
   @Doc(
-    'what policies read: screenshot; text, that at the path above; both. Places in a text should be pixels of the picture',
+    'observation: screenshot; text, that at the path above; or both. Positions in a text should be pixels of the picture',
   )
   @IsIn(OBSERVATIONS)
   observation: (typeof OBSERVATIONS)[number] = 'screenshot';
 
-  @Doc('longest answer of a server, in MiB')
+  @Doc('maximum size of an answer of a server, in MiB')
   @IsInt()
   @Min(1)
   @Max(1_024)

@@ -9,7 +9,7 @@ const judge: RewardComponent<JudgeOptions> = {
   kind: 'reward',
   name: 'judge',
   description:
-    "A model behind an endpoint of OpenAI's API looks at the screenshots and says by a rubric whether the task was done.",
+    "A model behind an endpoint of OpenAI's API judges by a rubric whether the screenshots show success.",
   options: JudgeOptions,
   judgesWithoutVerifier: true,
   environment: {

@@ -78,7 +78,7 @@ export class JudgeOptions {
   @Min(16)
   max_tokens = 2_048;
 
-  @Doc('longest time for one answer, in milliseconds; all of them end with rollout.turn_timeout_ms')
+  @Doc('time limit for an answer, in milliseconds; all of them end with rollout.turn_timeout_ms')
   @IsInt()
   @Min(1)
   @Max(MAX_WAIT_MS)

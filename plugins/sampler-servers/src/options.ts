@@ -29,11 +29,11 @@ export class ServerOptions {
   @Fits('the name of a header that is not used otherwise, such as X-Session-ID', isFreeHeader)
   routing_header?: string;
 
-  @Doc('mean difference of log-probabilities between server and engine up to which it counts as rounding')
+  @Doc('maximum mean difference of log-probabilities between server and engine')
   @Above(0)
   probe_tolerance = 0.05;
 
-  @Doc('longest time for one answer of a server, in milliseconds')
+  @Doc('time limit for an answer of a server, in milliseconds')
   @IsInt()
   @Min(1)
   @Max(MAX_WAIT_MS)

@@ -10,9 +10,9 @@ const http: TaskSourceComponent<HttpOptions> = {
   description: 'Tasks of a task server, over HTTP: whole ones, or goals in words.',
   environment: {
     [VARIABLES.servers]:
-      'addresses of task servers, separated by commas: run files may name these, with everything below them, and no others (servers of this machine itself)',
+      'addresses of task servers, separated by commas; run files may use these and everything below them, and no others (servers on this machine)',
     [VARIABLES.keys]:
-      'keys of task servers, http://host:port=key, several separated by commas; each is shown to its own server only',
+      'keys of task servers, http://host:port=key, several separated by commas; each is sent to its own server only',
   },
   options: HttpOptions,
   create({ url, etag, max_mb: maxMb, ...defaults }, context) {

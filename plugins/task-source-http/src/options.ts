@@ -3,17 +3,17 @@ import { IsInt, IsOptional, Max, Min } from 'class-validator';
 
 export class HttpOptions extends TaskDefaults {
   @Doc(
-    'address of the list, http://host:port/tasks?split=train: one that TASK_SERVERS allows, or of this machine itself where that is not set',
+    'address of the list, http://host:port/tasks?split=train: TASK_SERVERS must allow it; without that, the server must be on this machine',
   )
   @Fits('an address such as http://host:8000/tasks, without user, password and fragment', isListAddress)
   url: string;
 
-  @Doc('version that the list has to be of, as the server says it in its ETag; default: whichever it has')
+  @Doc('required version of the list, an ETag of the server; default: any')
   @IsOptional()
   @Fits('an ETag such as "v7", with or without its quotes', isVersion)
   etag?: string;
 
-  @Doc('longest list, in MiB')
+  @Doc('maximum size of the list, in MiB')
   @IsInt()
   @Min(1)
   @Max(65_536)

@@ -9,18 +9,18 @@ export const DATA_MODES = ['default', 'train', 'test'] as const;
 
 /** The pages to use, and their appearance. */
 export class MiniwobOptions {
-  @Doc("the side of BrowserGym's split: 62 pages for training, 63 for testing; all without it")
+  @Doc("the side of BrowserGym's split: 62 pages for training, 63 for testing; default: all")
   @IsOptional()
   @IsIn(SPLITS)
   split?: Split;
 
-  @Doc('sets of pages: original, hidden, additional, debug, nodelay; all without it')
+  @Doc('sets of pages: original, hidden, additional, debug, nodelay; default: all')
   @IsOptional()
   @IsArray()
   @IsIn(SUBSETS, { each: true })
   subsets?: Subset[];
 
-  @Doc('names of pages, such as click-test; all without it')
+  @Doc('names of pages, such as click-test; default: all')
   @IsOptional()
   @IsArray()
   @ArrayNotEmpty()
@@ -33,7 +33,7 @@ export class MiniwobOptions {
   @IsIn(LOOKS)
   look: (typeof LOOKS)[number] = '160x210';
 
-  @Doc('whether the page shows what is to be done, besides the goal in words: readable or hidden')
+  @Doc('instruction on the page, in addition to the goal: readable or hidden')
   @IsIn(QUERIES)
   query: (typeof QUERIES)[number] = 'readable';
 
@@ -43,17 +43,17 @@ export class MiniwobOptions {
   @IsIn(SUCCESSES)
   success: (typeof SUCCESSES)[number] = 'strict';
 
-  @Doc('which of its data a page that has several sets of it draws from')
+  @Doc('data set to draw from, for pages that have several')
   @IsIn(DATA_MODES)
   data_mode: (typeof DATA_MODES)[number] = 'default';
 
-  @Doc('turns after which an episode is truncated')
+  @Doc('maximum number of turns per episode')
   @IsInt()
   @Min(1)
   max_steps = 10;
 
   @Doc(
-    'address of the folder that has the pages, http://host:8000/miniwob/; without it they are those that `ui-rl setup --miniwob` has fetched, or of the checkout that MINIWOB_DIR names',
+    'address of the folder with the pages, http://host:8000/miniwob/; default: the pages that `ui-rl setup --miniwob` fetched, or the checkout MINIWOB_DIR',
   )
   @IsOptional()
   @Matches(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/, {

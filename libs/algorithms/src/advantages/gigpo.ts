@@ -34,7 +34,7 @@ export const gigpo: AdvantageComponent<GigpoOptions> = {
   kind: 'advantage',
   name: 'gigpo',
   description:
-    'The return among those of the group, plus each turn’s among those of turns that began at the same screen.',
+    'The advantage of the episode in its group, plus that of each turn among turns from the same screen.',
   options: GigpoOptions,
   conflicts: ({ step_weight, gamma }) => {
     const isIdle = step_weight === 0 && gamma !== new GigpoOptions().gamma;
