@@ -1,6 +1,8 @@
 import { relative } from 'node:path';
 import { COMPONENT_KINDS, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import {
+  ALIASES,
+  aliasInWords,
   describeRunFile,
   type DescribedComponent,
   type DescribedGroup,
@@ -13,8 +15,14 @@ import { root } from './sources';
 export function runFilePage(registry: ComponentRegistry): Page {
   const { groups } = describeRunFile(registry);
   return page('run-file.md', 'Run file', '`libs/settings` and the components', [
-    'YAML. Every option is also a flag under its path (`--training.learning_rate 1e-4`) and under the shorter names beside it. A component is chosen by its name, or by an object with `name` (of task sources `source_type`) and its [own options](components.md). An unknown option ends the start with the nearest names; one that would have no effect is refused.',
+    'YAML. Every option is also a flag under its path: `--training.learning_rate 1e-4`, `--algorithm.loss.clip_high 0.28`. A component is chosen by its name, or by an object with `name` (of task sources `source_type`) and its [own options](components.md). An unknown option ends the start with the nearest names; one that would have no effect is refused.',
     ...groups.map(sectionOf),
+    '## Aliases',
+    "Names from the configurations of UI-RL and of Tinker's CUA RL recipe. They work in a run file and as flags. A run prints the option that each stands for.",
+    table(
+      ['alias', 'option'],
+      Object.keys(ALIASES).map((alias) => [code(alias), aliasInWords(alias)]),
+    ),
   ]);
 }
 
@@ -63,10 +71,9 @@ function componentText({ kind, name, description, file, options, environment }: 
 
 function optionTable(options: readonly DescribedOption[]): string {
   return table(
-    ['option', 'flags', 'default', 'valid values', 'meaning'],
+    ['option', 'default', 'valid values', 'meaning'],
     options.map((option) => [
       code(option.name),
-      option.flags.map((flag) => code(`--${flag}`)).join(', '),
       defaultOf(option),
       option.expected,
       [option.doc, needsText(option.needs)].filter(Boolean).join('; '),

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadComponents } from '@ui-rl/plugin-kit';
-import { loadRunFile, SettingsError } from '@ui-rl/settings';
+import { ALIASES, aliasInWords, loadRunFile, SettingsError } from '@ui-rl/settings';
 import type { Command, Option } from 'commander';
 import { programWith } from '../../services/cli/src/program';
 import { commands, examples, fileName, root, type Example } from './examples';
@@ -112,8 +112,10 @@ function optionOf(command: Command, flag: string): Option | undefined {
   return command.options.find(({ long, short }) => long === name || short === name);
 }
 
-/** Unknown options of the run file. Other problems of a run that is described only by flags are ignored. */
+/** Unknown options of the run file, and aliases. Other problems of a run that is described only by flags are ignored. */
 async function problemOfRunOptions(flags: string[]): Promise<string | null> {
+  const alias = flags.find((flag) => Object.hasOwn(ALIASES, flag.slice(2).replaceAll('-', '_')));
+  if (alias !== undefined) return `${alias} is an alias of --${aliasInWords(alias.slice(2))}`;
   try {
     await loadRunFile({ flags });
   } catch (error) {
@@ -140,6 +142,8 @@ it.each(cases('js', plugins()))('the plugin of %s is one', async (_, example) =>
 it.each(cases('yaml'))('the run file of %s is read', async (_, example) => {
   const file = join(folder, 'run.yaml');
   writeFileSync(file, example.text);
-  const { run } = await loadRunFile({ file });
+  const { run, notes } = await loadRunFile({ file });
   expect(run.tasks.length).toBeGreaterThan(0);
+  // One example shows aliases.
+  expect(notes.length).toBe(example.text.includes('\nactor:') ? 1 : 0);
 });

@@ -75,7 +75,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     matches: /^npx ui-rl eval /,
-    append: '--episodes 1 --max_turns 1 --no-records',
+    append: '--episodes 1 --rollout.max_turns 1 --no-records',
     prints: /^all \(95 % interval\)/m,
   },
   {
@@ -140,7 +140,7 @@ export const RULES: readonly Rule[] = [
   },
   { matches: /^npx ui-rl train .* --detach$/, prints: /^run \S+/m },
   {
-    matches: /^npx ui-rl train .* --model Qwen/,
+    matches: /^npx ui-rl train .* --model.name Qwen/,
     append: `--detach ${SMALL_RUN}`,
     needs: 'a trained run',
     prints: /^run \S+/m,

@@ -126,7 +126,7 @@ it(`${CLICKER} is evaluated as an endpoint`, async () => {
     const { checkpoints } = await evaluate({
       checkpoints: [`${address}#anywhere`],
       tasks: '{"source_type":"demo_eval","limit":1}',
-      flags: ['--evaluation.episodes_per_task', '1', '--max_turns', '2'],
+      flags: ['--evaluation.episodes_per_task', '1', '--rollout.max_turns', '2'],
       records: 'none',
     });
     expect(checkpoints).toMatchObject([{ label: 'anywhere', invalid: 0, score: { n: 1 } }]);

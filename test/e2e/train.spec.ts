@@ -38,7 +38,7 @@ it('trains by code with its own services, and the trained policy plays a task', 
     algorithm: { dynamic_sampling: true },
   };
   const result = await train(run, {
-    flags: ['--seed', '3', '--training.max_steps=1'],
+    flags: ['--training.seed', '3', '--training.max_steps=1'],
     onEvent: (event) => void (event.type === 'phase' && phases.push(event.phase)),
   });
   expect(phases).toEqual(['baseline', 'training', 'final_eval', 'finished']);
@@ -121,7 +121,9 @@ describe('with services that ui-rl up has started', () => {
 
 it('a run file that is wrong starts nothing', async () => {
   const before = readdirSync(folder);
-  await expect(train({ ...RUN, training: { max_stepz: 1 } })).rejects.toThrow(/max_stepz.*max_steps/s);
+  await expect(train({ ...RUN, training: { max_stepz: 1 } as object })).rejects.toThrow(
+    /max_stepz.*max_steps/s,
+  );
   await expect(train({ ...RUN, model: { name: '/no/such' } })).rejects.toThrow(/there is no such folder/);
   expect(readdirSync(folder)).toEqual(before);
 });

@@ -43,11 +43,12 @@ training:
 
 /** Options that keep the run small. */
 const SMALL = [
-  ...['--model_name', 'small', '--model.prompt', 'compact', '--lora_rank', '4', '--max_tokens', '48'],
-  ...['--max_steps_per_episode', '3', '--group_size', '4', '--batch_size', '8', '--num_iterations', '1'],
+  ...['--model.name', 'small', '--model.prompt', 'compact', '--model.lora.rank', '4'],
+  ...['--rollout.max_tokens', '48', '--rollout.max_turns', '3', '--rollout.group_size', '4'],
+  ...['--training.batch_size', '8', '--training.max_steps', '1', '--training.eval_every', '0'],
   // The shipped model has never seen such a screen, so restrict it to actions.
-  '--constrain_actions',
-  ...['--environment.delay_seconds', '0', '--evaluation.baseline=false', '--eval_every', '0'],
+  '--rollout.constrain_actions',
+  ...['--environment.kind.delay_seconds', '0', '--evaluation.baseline=false'],
 ];
 
 it("a configuration of UI-RL trains as it stands, on what the servers' sessions count", async () => {

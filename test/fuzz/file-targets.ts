@@ -79,8 +79,8 @@ const runFiles: Target[] = [
     input: (mutator) =>
       mutator.bytes(
         [
-          '--training.max_steps 3 --model small',
-          '--tasks=[{"source_type":"demo_training"}] --loss ppo --lr=1e-4',
+          '--training.max_steps 3 --model.name small',
+          '--tasks=[{"source_type":"demo_training"}] --algorithm.loss ppo --lr=1e-4',
         ].map((line) => Buffer.from(line)),
       ),
     feed: async (input) => {

@@ -113,8 +113,8 @@ export function runFile(setting: Setting, answer: readonly number[]): Record<str
     model: { name: 'tiny', prompt: 'compact', lora: { rank: 4, alpha: 8 }, max_sequence: 512 },
     engine: { name: 'simulated', answer_ms: setting.answerMs, train_ms: trainMs, answer },
     environment: {
-      kind: 'simulated',
-      options: {
+      kind: {
+        name: 'simulated',
         open_ms: setting.openMs,
         step_ms: setting.stepMs,
         turns,

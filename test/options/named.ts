@@ -1,5 +1,6 @@
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
-import { flagsOf, join, OptionIndex, type IndexedOption } from '../../libs/settings/src/option-index';
+import { ALIASES } from '@ui-rl/settings';
+import { join, OptionIndex, type IndexedOption } from '../../libs/settings/src/option-index';
 import type { OptionSet } from './option-sets';
 
 /** Determines whether an error names an option of the set. */
@@ -69,10 +70,15 @@ function restOf(place: string, name: string): string {
   return place.startsWith(name) ? place.slice(name.length) : '';
 }
 
-/** In paths of list components, `[]` stands for the index. */
+/** Its path and its aliases. */
 function namesOf(option: IndexedOption): string[] {
-  const { path, info, owner } = option;
-  return [path, ...flagsOf(option), ...(owner === undefined ? [] : [join(`${owner.choice}[]`, info.name)])];
+  const { path, owner } = option;
+  const aliases = Object.entries(ALIASES).filter(([, target]) =>
+    typeof target === 'string'
+      ? target === path
+      : owner?.component === target.component && join(target.choice, target.option) === path,
+  );
+  return [path, ...aliases.map(([alias]) => alias)];
 }
 
 const MISSING = /(?:^|\s)(?<option>[\w.[\]]+) is missing\b/;

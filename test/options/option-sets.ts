@@ -1,6 +1,6 @@
 import { choiceKey, type ComponentKind, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { Random } from '@ui-rl/random';
-import { describeRunFile, type DescribedOption } from '@ui-rl/settings';
+import { ALIASES, describeRunFile, type DescribedOption } from '@ui-rl/settings';
 
 /** A user's options for a run: a run file as an object, and flags. */
 export interface OptionSet {
@@ -72,12 +72,11 @@ export class OptionSets {
   private give(set: OptionSet, option: DescribedOption): void {
     const { random } = this;
     const value = this.valueOf(option);
+    const place = this.misspelt(random.chance(0.9) ? option.path! : random.pick(Object.keys(ALIASES)));
     if (random.chance(0.2)) {
-      const flag = this.misspelt(random.pick(option.flags));
-      set.flags.push(`--${flag}`, typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+      set.flags.push(`--${place}`, typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
     } else {
-      const place = random.chance(0.8) ? option.path : random.pick(option.flags);
-      put(set.options, this.misspelt(place), value);
+      put(set.options, place, value);
     }
   }
 

@@ -15,9 +15,14 @@ it.each<[string, object, string[], boolean]>([
   ['training.seed is "x"', { training: { epochs: 2 } }, [], false],
   // The name of a group, or a plain word, does not count.
   ['the training has no end, with any model', { training: { seed: 1 }, model: { name: 'm' } }, [], false],
-  ['--lr_schedule: training.schedule: no schedule is named "x"', {}, ['--lr_schedule', 'x'], true],
-  ['training.schedule.warmup_steps is -1', { training: { warmup_steps: -1 } }, [], true],
-  ['logging.trackers[1].wandb_project is ""', { logging: { wandb_project: '' } }, [], true],
+  ['--model_name: model.name is ""', {}, ['--model_name', ''], true],
+  ['training.schedule.warmup_steps is -1', { training: { schedule: { warmup_steps: -1 } } }, [], true],
+  [
+    'logging.trackers[1].wandb_project is ""',
+    { logging: { trackers: ['jsonl', { name: 'wandb', wandb_project: '' }] } },
+    [],
+    true,
+  ],
   ['rewards[0].weight is "x"', { rewards: [{ name: 'judge', weight: 'x' }] }, [], true],
   ['unknown option "trainng". Did you mean training?', { trainng: 1 }, [], true],
   ['model.name is missing, expected a text', {}, [], true],

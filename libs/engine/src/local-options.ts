@@ -10,47 +10,39 @@ export const CHECKPOINTING = ['auto', 'on', 'off'] as const;
 
 /** Options of the `local` engine in a run file. */
 export class LocalEngineOptions {
-  @Doc('where the model runs; auto takes a GPU where one can be used, and the log says which', {
-    aliases: ['model.device', 'device'],
-  })
+  @Doc('where the model runs; auto takes a GPU where one can be used, and the log says which')
   @IsIn(DEVICES)
   device: (typeof DEVICES)[number] = 'auto';
 
   @Doc(
     'type frozen weights are held in; auto leaves large models as they are stored (on webgpu, bf16 ones as fp16)',
-    { aliases: ['model.dtype'] },
   )
   @IsIn(DTYPES)
   dtype: (typeof DTYPES)[number] = 'auto';
 
   @Doc(
     'type of products with frozen weights: fp16 (webgpu only) is faster and takes half the memory, at the cost of last digits',
-    { aliases: ['model.compute'] },
   )
   @IsIn(COMPUTES)
   compute: (typeof COMPUTES)[number] = 'fp32';
 
-  @Doc('frozen linear layers in 8 or 4 bits, under an adapter (QLoRA)', {
-    aliases: ['model.quantization', 'quantization'],
-  })
+  @Doc('frozen linear layers in 8 or 4 bits, under an adapter (QLoRA)')
   @IsIn(QUANTIZATIONS)
   quantization: (typeof QUANTIZATIONS)[number] = 'none';
 
-  @Doc('threads of the device; 0 takes one per core', { aliases: ['model.threads'] })
+  @Doc('threads of the device; 0 takes one per core')
   @IsInt()
   @Min(0)
   threads = 0;
 
   @Doc(
     'computes activations again, layer by layer, instead of keeping them; auto where they would fill memory',
-    { aliases: ['training.gradient_checkpointing', 'gradient_checkpointing'] },
   )
   @IsIn(CHECKPOINTING)
   gradient_checkpointing: (typeof CHECKPOINTING)[number] = 'auto';
 
   @Doc(
     'mebibytes for what is read or computed once and used again: keys and values of prompts that others begin with, features of images; 0 keeps nothing',
-    { aliases: ['model.cache_memory_mb'] },
   )
   @IsInt()
   @Min(0)

@@ -144,7 +144,7 @@ describe('the packed plugin-kit', () => {
       /entropic\n +Keeps the policy curious\.\n[^]*share: how much entropy counts\n +a number above 0/,
     );
     expect(cli('train', '--help', '--plugins', './loss.js').stdout).toMatch(
-      /--algorithm\.loss\.share, --algorithm\.share, --share\n +how much entropy counts/,
+      /--algorithm\.loss\.share\n +how much entropy counts/,
     );
   }, 180_000);
 

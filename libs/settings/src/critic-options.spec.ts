@@ -10,17 +10,16 @@ beforeAll(async () => {
 const read = (options: RunFileOptions, ...flags: string[]): RunFile =>
   readRunFile(
     {
-      options: { model: 'org/name', tasks: 'demo_training', ...options },
-      flags: ['--max_steps', '9', ...flags],
+      options: { model: { name: 'org/name' }, tasks: 'demo_training', ...options },
+      flags: ['--training.max_steps', '9', ...flags],
     },
     registry,
   );
 
 it.each<[RunFileOptions, string[]]>([
-  [{ algorithm: 'ppo' }, []],
-  [{ algorithm: { name: 'ppo' } }, []],
-  [{}, ['--algorithm', 'ppo']],
-])('the short form of PPO is its estimator with its loss: %j %j', (options, flags) => {
+  [{ algorithm: { advantage: 'gae' } }, []],
+  [{}, ['--algorithm.advantage', 'gae']],
+])('PPO is the estimator gae with its loss: %j %j', (options, flags) => {
   const { algorithm, critic } = read(options, ...flags);
   expect(algorithm).toMatchObject({
     advantage: { name: 'gae', gamma: 0.99, gae_lambda: 0.95 },
@@ -31,10 +30,17 @@ it.each<[RunFileOptions, string[]]>([
 
 it('options of the critic and of its components have their own place and flags', () => {
   const options = {
-    algorithm: { advantage: 'gae', gamma: 1 },
-    critic: { value_clip: 0.5, lora: { rank: 4 } },
+    algorithm: { advantage: { name: 'gae', gamma: 1 } },
+    critic: { loss: { name: 'value', value_clip: 0.5 }, lora: { rank: 4 } },
   };
-  const flags = ['--critic.beta1', '0.8', '--beta1', '0.7', '--critic.warmup_steps', '3'];
+  const flags = [
+    '--critic.optimizer.beta1',
+    '0.8',
+    '--training.optimizer.beta1',
+    '0.7',
+    '--critic.warmup_steps',
+    '3',
+  ];
   const { algorithm, critic, training } = read(options, ...flags);
   expect(algorithm.advantage).toMatchObject({ name: 'gae', gamma: 1 });
   expect(critic).toMatchObject({
@@ -47,11 +53,16 @@ it('options of the critic and of its components have their own place and flags',
 });
 
 it('refuses options of a critic where none is trained, but not as a stored run file has them', () => {
-  const options = { learning_rate: 1e-3, value_clip: 0.5, optimizer: 'sgd', lora: { rank: 4 } };
+  const options = {
+    learning_rate: 1e-3,
+    loss: { name: 'value', value_clip: 0.5 },
+    optimizer: 'sgd',
+    lora: { rank: 4 },
+  };
   expect(() => read({ critic: options })).toThrow(
     /^critic.learning_rate would have no effect: algorithm.advantage dr_grpo .*\ncritic.loss.value_clip would .*\ncritic.optimizer would .*\ncritic.lora.rank would /,
   );
-  for (const run of [read({}), read({ algorithm: 'ppo', critic: { warmup_steps: 2 } })]) {
+  for (const run of [read({}), read({ algorithm: { advantage: 'gae' }, critic: { warmup_steps: 2 } })]) {
     expect(parseRunFile(JSON.parse(JSON.stringify(run)), registry)).toEqual(run);
   }
 });
@@ -60,7 +71,7 @@ it('refuses losses in the place of one another', () => {
   expect(() => read({ algorithm: { advantage: 'gae', loss: 'value' } })).toThrow(
     'algorithm.loss is value, but algorithm.advantage gae goes with',
   );
-  expect(() => read({ algorithm: 'ppo', critic: { loss: 'cross_entropy' } })).toThrow(
+  expect(() => read({ algorithm: { advantage: 'gae' }, critic: { loss: 'cross_entropy' } })).toThrow(
     'critic.loss is cross_entropy, which is for policies',
   );
 });

@@ -5,16 +5,17 @@ import {
   type NeedsNote,
   type OptionInfo,
 } from '@ui-rl/plugin-kit';
-import { flagsOf, OptionIndex, parentOf, type IndexedOption } from './option-index';
+import { OptionIndex, parentOf, type IndexedOption } from './option-index';
 
 /** One option as plain data: for the reference, for pages, for `--json`. */
 export interface DescribedOption {
   /** Within its group or component: `learning_rate`. */
   name: string;
-  /** In a run file: `training.learning_rate`; for components in lists only the name. */
-  path: string;
-  /** Without dashes, the path first; empty for options of components in lists. */
-  flags: readonly string[];
+  /**
+   * In a run file, and as a flag: `training.learning_rate`; undefined for components in lists, whose options have no
+   * path.
+   */
+  path?: string;
   doc: string;
   type: OptionInfo['type'];
   /** Description of valid values. */
@@ -61,7 +62,7 @@ export function describeRunFile(registry: ComponentRegistry): RunFileDescription
     ...group,
     options: index.options
       .filter(({ path, owner }) => owner === undefined && parentOf(path) === group.path)
-      .map((option) => describe(option, flagsOf(option))),
+      .map(describe),
   }));
   return { groups, components: describeComponents(registry) };
 }
@@ -81,21 +82,17 @@ export function describeComponents(registry: ComponentRegistry): DescribedCompon
       name,
       description,
       file,
-      options:
-        own.length > 0
-          ? own.map((option) => describe(option, flagsOf(option)))
-          : infos.map((info) => describe({ path: info.name, info }, [])),
+      options: own.length > 0 ? own.map(describe) : infos.map((info) => describe({ info })),
       ...('environment' in component ? { environment: component.environment } : {}),
     };
   });
 }
 
-function describe({ info, path }: IndexedOption, flags: readonly string[]): DescribedOption {
+function describe({ info, path }: Partial<IndexedOption> & Pick<IndexedOption, 'info'>): DescribedOption {
   const { name, doc, type, expected, required, choices, secret, needs, choice } = info;
   return {
     name,
-    path,
-    flags,
+    ...(path === undefined ? {} : { path }),
     doc,
     type,
     expected,

@@ -119,7 +119,7 @@ it('says which options have no effect', async () => {
 it('completes what was announced by hand', async () => {
   const rows = rowsOf(
     describeRun(
-      { ...OPTIONS, algorithm: { loss: 'ppo', clip_high: 0.3 }, logging: {} },
+      { ...OPTIONS, algorithm: { loss: { name: 'ppo', clip_high: 0.3 } }, logging: {} },
       await loadComponents(),
     ),
   );

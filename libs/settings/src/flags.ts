@@ -1,7 +1,17 @@
-import { choiceKey, didYouMean, isRecord, type OptionInfo } from '@ui-rl/plugin-kit';
+import {
+  choiceKey,
+  describeOptions,
+  didYouMean,
+  isRecord,
+  show,
+  type ComponentRegistry,
+  type OptionInfo,
+} from '@ui-rl/plugin-kit';
+import { ALIASES, aliasInWords, isPrompt } from './aliases';
 import { settingsError } from './errors';
-import type { GivenOptions } from './given-options';
-import { join, type IndexedOption, type OptionIndex } from './option-index';
+import type { ChoicePlace, GivenOptions } from './given-options';
+import { join, lastName, type IndexedOption, type OptionIndex } from './option-index';
+import { TaskPrompt } from './task-prompt';
 import { UNSUPPORTED } from './unsupported';
 
 /** `--training.learning_rate 1e-4`, as written. */
@@ -16,13 +26,19 @@ export interface Flag {
   value?: unknown;
 }
 
-/** Splits `--seed 3`, `--seed=3`, `--baseline`. Throws a `SettingsError` for anything that is not a flag. */
+/** The option that a flag sets. */
+interface Target extends Pick<IndexedOption, 'path' | 'info'> {
+  /** For an option of a component. */
+  within?: { place: ChoicePlace; component?: string };
+}
+
+/** Splits `--training.seed 3`, `--evaluation.baseline`. Throws a `SettingsError` for anything that is not a flag. */
 export function splitFlags(argv: readonly string[]): Flag[] {
   const flags: Flag[] = [];
   for (let index = 0; index < argv.length; index += 1) {
     const match = /^--([A-Za-z][\w.-]*)(?:=(.*))?$/s.exec(argv[index]);
     if (match === null) {
-      throw settingsError('unknown', `expected an option such as --seed 1, found "${argv[index]}"`);
+      throw settingsError('unknown', `expected an option such as --training.seed 1, found "${argv[index]}"`);
     }
     const flag: Flag = { name: match[1].replaceAll('-', '_'), written: `--${match[1]}` };
     const next = argv[index + 1];
@@ -36,84 +52,133 @@ export function splitFlags(argv: readonly string[]): Flag[] {
   return flags;
 }
 
-/**
- * Resolves short names at the top level of a run file like flags: `learning_rate: 1e-5`, `model: small`. Throws a
- * `SettingsError` for an ambiguous name, and for an option that is given twice.
- */
-export function applyShortNames(given: GivenOptions, index: OptionIndex): void {
-  const names = Object.keys(given.tree).filter((name) => isShortName(name, given, index));
-  const flags = names.map((name): Flag => {
-    const [{ path }] = optionsOf({ name, written: name }, index);
-    if (path !== name && given.get(path) !== undefined) {
-      throw settingsError('conflict', `${given.where(name)}: ${path} is given twice, once as ${name}`);
-    }
-    return { name, written: `${given.where(name)} (${name})`, value: given.get(name) };
-  });
-  for (const name of names) delete given.tree[name];
-  applyFlags(given, index, flags);
-}
+/** Sets options of a run file and of flags. */
+export class FlagReader {
+  /** The aliases that were read, each with the option that it stands for. */
+  readonly renamed = new Map<string, string>();
 
-/** A group may have the name of one of its options: in `model: small` it is not a group. */
-function isShortName(name: string, given: GivenOptions, index: OptionIndex): boolean {
-  if (index.at(name) !== undefined) return false;
-  const isGroup = index.groups.some(({ path }) => path === name);
-  return isGroup ? index.isAlias(name) && !isRecord(given.get(name)) : index.named(name).length > 0;
-}
+  constructor(
+    private readonly given: GivenOptions,
+    private readonly index: OptionIndex,
+    private readonly registry: ComponentRegistry,
+  ) {}
 
-/**
- * Overrides values of the file with flags. Throws a `SettingsError` for an unknown or ambiguous flag, one without a
- * value, and an option that is given twice.
- */
-export function applyFlags(given: GivenOptions, index: OptionIndex, flags: readonly Flag[]): void {
-  const meant = flags.map((flag) => ({ flag, options: optionsOf(flag, index) }));
-  const seen = new Set<string>();
-  for (const { flag, options } of meant) {
-    const [{ path }] = options;
-    if (seen.has(path)) throw settingsError('conflict', `${path} is given twice, at last by ${flag.written}`);
-    seen.add(path);
+  /** Replaces the aliases in a run file. @throws SettingsError for an option that is given twice */
+  applyAliases(): void {
+    const { given } = this;
+    const flags = Object.keys(ALIASES).flatMap((name): Flag[] => {
+      const written = `${given.where(name)} (${name})`;
+      const value = given.take(name) ?? null;
+      if (value === null) return [];
+      const { path, within } = this.targetOf({ name, written });
+      const isTaken =
+        within === undefined
+          ? given.has(path)
+          : given.hasWithin(within.place, lastName(path), within.component);
+      if (isTaken)
+        throw settingsError('conflict', `${given.where(name)}: ${path} is given twice, once as ${name}`);
+      return [{ name, written, value }];
+    });
+    this.apply(flags);
   }
-  // The available options depend on the choices.
-  const choicesFirst = meant.toSorted(
-    (a, b) => Number(isChoice(b.options[0])) - Number(isChoice(a.options[0])),
-  );
-  for (const { flag, options } of choicesFirst) apply(given, flag, options);
+
+  /**
+   * Overrides values of the file with flags. Throws a `SettingsError` for an unknown flag, one without a value, and an
+   * option that is given twice.
+   */
+  apply(flags: readonly Flag[]): void {
+    const meant = flags.map((flag) => ({ flag, target: this.targetOf(flag) }));
+    const seen = new Set<string>();
+    for (const {
+      flag,
+      target: { path },
+    } of meant) {
+      if (seen.has(path))
+        throw settingsError('conflict', `${path} is given twice, at last by ${flag.written}`);
+      seen.add(path);
+    }
+    // The available options depend on the choices.
+    const choicesFirst = meant.toSorted((a, b) => Number(isChoice(b.target)) - Number(isChoice(a.target)));
+    for (const { flag, target } of choicesFirst) this.set(flag, target);
+  }
+
+  private set(flag: Flag, { path, info, within }: Target): void {
+    const { name, written } = flag;
+    const { given } = this;
+    if (Object.hasOwn(ALIASES, name)) this.renamed.set(name, aliasInWords(name));
+    if (isPrompt(name)) {
+      given.set(path, promptOf(flag), written);
+    } else if (within === undefined) {
+      const value = valueOf(flag, info);
+      given.set(path, info.choice === undefined ? value : this.choiceValue(path, info, value), written);
+    } else {
+      const chosen = this.infoOf(within.place, info);
+      given.setWithin(within.place, info.name, valueOf(flag, chosen), written, within.component);
+    }
+  }
+
+  private targetOf(flag: Flag): Target {
+    const { name, written } = flag;
+    const alias = Object.hasOwn(ALIASES, name) ? ALIASES[name] : name;
+    if (typeof alias !== 'string') {
+      const { choice, component, option } = alias;
+      const place = this.placeAt(choice);
+      const info = describeOptions(this.registry.optionsClass(place.kind, component)).find(
+        ({ name: each }) => each === option,
+      )!;
+      return { path: join(choice, option), info, within: { place, component } };
+    }
+    const [found] = this.index.named(alias);
+    if (found === undefined) {
+      const hint = UNSUPPORTED[name];
+      if (hint !== undefined) throw settingsError('unsupported', `${written}: ${hint}`);
+      throw settingsError('unknown', `unknown option ${written}.${similarOptions(name, this.index, '--')}`);
+    }
+    const { path, info, owner } = found;
+    return owner === undefined
+      ? { path, info }
+      : { path, info, within: { place: this.placeAt(owner.choice) } };
+  }
+
+  private placeAt(path: string): ChoicePlace {
+    const { choice, default: usual } = this.index.at(path)!.info;
+    return { path, usual, kind: choice!.kind, many: choice!.many };
+  }
+
+  /** The option as the chosen component has it. */
+  private infoOf(place: ChoicePlace, info: OptionInfo): OptionInfo {
+    const chosen = this.given.get(place.path) ?? place.usual;
+    const name = isRecord(chosen) ? chosen[choiceKey(place.kind)] : chosen;
+    return this.optionOf(place, name, info.name) ?? info;
+  }
+
+  private optionOf({ kind }: ChoicePlace, component: unknown, option: string): OptionInfo | undefined {
+    if (typeof component !== 'string' || !this.registry.names(kind).includes(component)) return undefined;
+    return describeOptions(this.registry.optionsClass(kind, component)).find(({ name }) => name === option);
+  }
+
+  /** Keeps the options inside a choice if the flag names the component that was already chosen. */
+  private choiceValue(path: string, info: OptionInfo, value: unknown): unknown {
+    const before = this.given.get(path);
+    return isRecord(before) && before[choiceKey(info.choice!.kind)] === value ? before : value;
+  }
 }
 
-function apply(given: GivenOptions, flag: Flag, options: readonly IndexedOption[]): void {
-  const option = options.find(({ owner }) => owner?.component === chosenName(given, owner)) ?? options[0];
-  const value = valueOf(flag, option.info);
-  if (option.owner !== undefined) given.setOption(option, value, flag.written);
-  else if (isChoice(option)) given.set(option.path, choiceValue(given, option, value), flag.written);
-  else given.set(option.path, value, flag.written);
+/** Hints at options with a name like that of an unknown one. @param prefix of each name */
+export function similarOptions(path: string, index: OptionIndex, prefix = ''): string {
+  return didYouMean(path, index.paths, (each) => `${prefix}${each}`) || ' See --help for all';
 }
 
-/** Keeps the options inside a choice if the flag names the component that was already chosen. */
-function choiceValue(given: GivenOptions, { path, info }: IndexedOption, value: unknown): unknown {
-  const before = given.get(path);
-  const same = isRecord(before) && before[choiceKey(info.choice!.kind)] === value;
-  return same ? before : value;
-}
-
-function chosenName(given: GivenOptions, owner: IndexedOption['owner']): unknown {
-  if (owner === undefined) return undefined;
-  const chosen = given.get(owner.choice);
-  return isRecord(chosen) ? given.get(join(owner.choice, choiceKey(owner.kind))) : chosen;
-}
-
-function isChoice({ info }: IndexedOption): boolean {
+function isChoice({ info }: Target): boolean {
   return info.choice !== undefined;
 }
 
-function optionsOf({ name, written }: Flag, index: OptionIndex): IndexedOption[] {
-  const found = index.named(name);
-  const paths = [...new Set(found.map(({ path }) => `--${path}`))];
-  if (paths.length === 1) return found;
-  if (paths.length > 1)
-    throw settingsError('unknown', `${written} may mean ${paths.join(' or ')}: say which`);
-  const hint = UNSUPPORTED[name];
-  if (hint !== undefined) throw settingsError('unsupported', `${written}: ${hint}`);
-  const near = didYouMean(name, index.flags, (flag) => `--${flag}`) || ' See --help for all';
-  throw settingsError('unknown', `unknown option ${written}.${near}`);
+function promptOf({ text, value = text, written }: Flag): TaskPrompt {
+  if (typeof value === 'string' && value.trim() !== '') return new TaskPrompt(value.trim());
+  throw settingsError(
+    'type',
+    `${written}: task_prompt is ${show(value)}, expected a text: the goal in words`,
+  );
 }
 
 /** The value of a flag's text; a bare boolean flag means true. */

@@ -1,6 +1,14 @@
-import { choiceKey, describeOptions, isRecord, type ComponentRegistry } from '@ui-rl/plugin-kit';
-import { settingsError } from './errors';
-import { join, lastName, parentOf, type IndexedOption } from './option-index';
+import { choiceKey, isRecord, type ComponentKind } from '@ui-rl/plugin-kit';
+import { lastName, parentOf } from './option-index';
+
+/** The place where a component is chosen. */
+export interface ChoicePlace {
+  path: string;
+  kind: ComponentKind;
+  many: boolean;
+  /** The choice if none is given. */
+  usual: unknown;
+}
 
 /** The user's input as a tree, with the source of each value. */
 export class GivenOptions {
@@ -11,7 +19,6 @@ export class GivenOptions {
   constructor(
     plain: Record<string, unknown>,
     private readonly base: string,
-    private readonly registry: ComponentRegistry,
   ) {
     this.tree = structuredClone(plain);
   }
@@ -31,65 +38,61 @@ export class GivenOptions {
     }, this.tree);
   }
 
+  /** Whether a value is given; a key without a value is null in YAML and counts as not given. */
+  has(path: string): boolean {
+    return (this.get(path) ?? null) !== null;
+  }
+
   /** Sets a value; does nothing if a parent is not a group, which is rejected later. */
   set(path: string, value: unknown, origin: string): void {
     const group = this.groupOf(path);
     if (group === undefined) return;
-    group[path.slice(path.lastIndexOf('.') + 1)] = value;
+    group[lastName(path)] = value;
     this.origins.set(path, origin);
   }
 
-  /** Sets a value if none is given; for an assumed component, options beside the choice still apply. */
+  /** Sets a value if none is given; a component without a name gets the name and keeps its own options. */
   assume(path: string, value: unknown, origin: string): void {
-    if (this.get(path) !== undefined) return;
-    const isSaid = (option: string): boolean =>
-      option !== 'name' && this.get(join(parentOf(path), option)) !== undefined;
-    const assumed = isRecord(value)
-      ? Object.fromEntries(Object.entries(value).filter(([option]) => !isSaid(option)))
-      : value;
-    this.set(path, assumed, origin);
+    const own = this.get(path);
+    if (own === undefined) this.set(path, value, origin);
+    else if (isRecord(own) && isRecord(value) && own.name === undefined && value.name !== undefined)
+      this.set(path, { ...value, ...own, name: value.name }, origin);
   }
 
-  /** Sets an option of a component beside its choice, or within it if it is already there. */
-  setOption({ path, info, owner }: IndexedOption, value: unknown, origin: string): void {
-    const chosen = this.get(owner!.choice);
-    const inside = isRecord(chosen) && this.has(owner!.kind, chosen, info.name);
-    this.set(inside ? path : join(parentOf(owner!.choice), info.name), value, origin);
+  /** Whether the component that is chosen there has a value for an option. @param component of a list */
+  hasWithin({ path, kind, many }: ChoicePlace, option: string, component?: string): boolean {
+    const key = choiceKey(kind);
+    return [this.get(path)]
+      .flat()
+      .some(
+        (entry) => isRecord(entry) && Object.hasOwn(entry, option) && (!many || entry[key] === component),
+      );
   }
 
-  /** Moves an option from a former path. Throws a `SettingsError` if the new path is taken. */
-  move(from: string, option: IndexedOption): void {
-    const value = this.get(from);
-    if (value === undefined) return;
-    if (this.get(option.path) !== undefined) {
-      throw settingsError('conflict', `${this.where(from)}: ${option.path} is given twice, once as ${from}`);
-    }
-    const origin = `${this.where(from)} (${from})`;
-    delete (this.get(parentOf(from)) as Record<string, unknown>)[from.slice(from.lastIndexOf('.') + 1)];
-    if (option.owner === undefined) this.set(option.path, value, origin);
-    else this.setOption(option, value, origin);
+  /** Sets an option of a chosen component. @param component chosen if nothing is, or added to a list without it */
+  setWithin(place: ChoicePlace, option: string, value: unknown, origin: string, component?: string): void {
+    const { path, kind, many, usual } = place;
+    const key = choiceKey(kind);
+    const before = this.get(path) ?? undefined;
+    const entries = (many ? [before ?? usual].flat() : [before]).map((entry) =>
+      isRecord(entry) ? entry : { [key]: entry ?? component },
+    );
+    const found = many ? entries.findIndex((entry) => entry[key] === component) : 0;
+    const at = found < 0 ? entries.length : found;
+    entries[at] = { ...entries[at], [key]: entries[at]?.[key] ?? component, [option]: value };
+    this.set(path, many ? entries : entries[0], this.where(path));
+    this.origins.set(many ? `${path}[${at}].${option}` : `${path}.${option}`, origin);
   }
 
-  /** Removes an option; undefined if it is missing. */
+  /** Removes an option, and its group if nothing else is in it; undefined if it is missing. */
   take(path: string): unknown {
     const value = this.get(path);
-    const outer = parentOf(path) === '' ? this.tree : this.get(parentOf(path));
-    if (value !== undefined) delete (outer as Record<string, unknown>)[lastName(path)];
+    if (value === undefined) return undefined;
+    const group = this.groupOf(path)!;
+    delete group[lastName(path)];
+    const outer = parentOf(path);
+    if (outer !== '' && Object.keys(group).length === 0) this.take(outer);
     return value;
-  }
-
-  /** Removes an empty group. */
-  dropEmpty(path: string): void {
-    const group = this.get(path);
-    if (!isRecord(group) || Object.keys(group).length > 0) return;
-    const outer = parentOf(path) === '' ? this.tree : (this.get(parentOf(path)) as Record<string, unknown>);
-    delete outer[lastName(path)];
-  }
-
-  private has(kind: NonNullable<IndexedOption['owner']>['kind'], chosen: object, option: string): boolean {
-    const name = (chosen as Record<string, unknown>)[choiceKey(kind)];
-    if (typeof name !== 'string' || !this.registry.names(kind).includes(name)) return false;
-    return describeOptions(this.registry.optionsClass(kind, name)).some((info) => info.name === option);
   }
 
   private groupOf(path: string): Record<string, unknown> | undefined {

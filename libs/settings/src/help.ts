@@ -5,7 +5,6 @@ import {
   type DescribedComponent,
   type DescribedOption,
 } from './describe-run-file';
-import { parentOf } from './option-index';
 
 /**
  * All options of the run file by group, each choice with its components and their options, as `--help` prints them.
@@ -30,7 +29,7 @@ function optionHelp(
 ): string {
   const first = choices.find(({ choice }) => choice?.kind === option.choice?.kind);
   if (first !== undefined && first.path !== option.path) {
-    const others = `as of --${first.path}; their options stand beside it: --${parentOf(option.path)}.<option>`;
+    const others = `as of --${first.path}; their options: --${option.path}.<option>`;
     return lines(option, '  ', [option.doc, expectedOf(option), others]);
   }
   const own = lines(option, '  ', [option.doc, expectedOf(option)]);
@@ -45,9 +44,11 @@ function choiceHelp({ name, description, options }: DescribedComponent): string 
   );
 }
 
-function lines({ name, flags }: DescribedOption, indent: string, texts: readonly string[]): string {
-  const head = flags.length === 0 ? name : flags.map((flag) => `--${flag}`).join(', ');
-  return [`${indent}${head}`, ...texts.map((text) => `${indent}    ${text}`)].join('\n');
+function lines({ name, path }: DescribedOption, indent: string, texts: readonly string[]): string {
+  return [
+    `${indent}${path === undefined ? name : `--${path}`}`,
+    ...texts.map((text) => `${indent}    ${text}`),
+  ].join('\n');
 }
 
 /** Components by kind with their options, as `ui-rl plugins` prints them. */

@@ -1,3 +1,4 @@
+export { ALIASES, aliasInWords } from './aliases';
 export { SettingsError, type SettingsErrorCategory, type SettingsProblem } from './errors';
 export { ENVIRONMENT_VARIABLES, environmentHelp } from './environment-variables';
 export {
@@ -27,6 +28,7 @@ export {
   refuseConflicts,
   samplersWantedBy,
   type LoadedRunFile,
+  type ReadRunFile,
   type RunFileSource,
 } from './read-run-file';
 export { redact, redactRunFile, redactUrl } from './redact';

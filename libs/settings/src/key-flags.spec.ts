@@ -8,26 +8,26 @@ beforeAll(async () => {
 
 it('takes keys out of the flags, in every way they are written', () => {
   const flags = [
-    '--seed',
+    '--training.seed',
     '1',
     '--gbox_api_key',
     'g-1',
     '--tinker-api-key=t=2',
     '--hf_token',
     'h',
-    '--baseline',
+    '--evaluation.baseline',
   ];
   expect(takeKeys(flags)).toEqual({
     keys: { GBOX_API_KEY: 'g-1', TINKER_API_KEY: 't=2', HF_TOKEN: 'h' },
-    flags: ['--seed', '1', '--baseline'],
+    flags: ['--training.seed', '1', '--evaluation.baseline'],
   });
-  expect(takeKeys(['--max_tokens', '3', '--model_name', 'x_api_key'])).toEqual({
+  expect(takeKeys(['--rollout.max_tokens', '3', '--model.name', 'x_api_key'])).toEqual({
     keys: {},
-    flags: ['--max_tokens', '3', '--model_name', 'x_api_key'],
+    flags: ['--rollout.max_tokens', '3', '--model.name', 'x_api_key'],
   });
 });
 
-it.each([[['--gbox_api_key']], [['--gbox_api_key', '--seed']], [['--gbox_api_key=']]])(
+it.each([[['--gbox_api_key']], [['--gbox_api_key', '--training.seed']], [['--gbox_api_key=']]])(
   'refuses %j, a key without a value',
   (flags) => {
     expect(() => takeKeys(flags)).toThrow(

@@ -14,7 +14,7 @@ const PLUGIN = `exports.components = [
     },
   },
 ];`;
-const BASE = ['--model', 'small', '--max_steps', '1'];
+const BASE = ['--model.name', 'small', '--training.max_steps', '1'];
 const CHECKPOINT = 'uirl://run/sampler_weights/000080';
 
 let folder: string;
@@ -44,15 +44,21 @@ it('relative paths count from the run file, those of flags from the working dire
   expect(read('{}', '--tasks', flag).tasks).toEqual([
     { source_type: 'file', path: join(folder, 'cwd/tasks.yaml') },
   ]);
-  const { algorithm } = read(`${TASKS}algorithm: {loss: from_file}`, '--weights_of_mine', 'weights');
+  const { algorithm } = read(
+    `${TASKS}algorithm: {loss: from_file}`,
+    '--algorithm.loss.weights_of_mine',
+    'weights',
+  );
   expect(algorithm.loss).toEqual({ name: 'from_file', weights_of_mine: join(folder, 'cwd/weights') });
-  expect(read(TASKS, '--load_checkpoint', '../adapter').model.load_checkpoint).toBe(join(folder, 'adapter'));
+  expect(read(TASKS, '--model.load_checkpoint', '../adapter').model.load_checkpoint).toBe(
+    join(folder, 'adapter'),
+  );
 });
 
 it('addresses stay what they are', () => {
   const address = `uirl://file/${'0'.repeat(64)}/tasks.yaml`;
   expect(read(`tasks: {source_type: file, path: '${address}'}`).tasks).toMatchObject([{ path: address }]);
-  expect(read(TASKS, '--load_checkpoint', CHECKPOINT).model.load_checkpoint).toBe(CHECKPOINT);
+  expect(read(TASKS, '--model.load_checkpoint', CHECKPOINT).model.load_checkpoint).toBe(CHECKPOINT);
 });
 
 it.each<[string, RunFileSource['flags'], RegExp]>([
@@ -63,22 +69,22 @@ it.each<[string, RunFileSource['flags'], RegExp]>([
   ],
   [
     TASKS,
-    ['--load_checkpoint', 'none'],
-    /--load_checkpoint: model\.load_checkpoint is .*\/cwd\/none, but there is no such folder/,
+    ['--model.load_checkpoint', 'none'],
+    /--model.load_checkpoint: model\.load_checkpoint is .*\/cwd\/none, but there is no such folder/,
   ],
-  [TASKS, ['--load_checkpoint', 'weights'], /cwd\/weights, a file, expected a folder/],
+  [TASKS, ['--model.load_checkpoint', 'weights'], /cwd\/weights, a file, expected a folder/],
   [
     TASKS,
-    ['--load_checkpoint', 'uirl://run/weights'],
+    ['--model.load_checkpoint', 'uirl://run/weights'],
     /expected the path of a folder, or an address such as/,
   ],
-  [TASKS, ['--load_checkpoint', 'https://example.org/x'], /there is no such folder/],
+  [TASKS, ['--model.load_checkpoint', 'https://example.org/x'], /there is no such folder/],
 ])('what is not there ends the reading: %s %j', (text, flags, message) => {
   expect(() => read(text, ...(flags ?? []))).toThrow(message);
 });
 
 it('a service that receives a run file refuses paths of other machines, and folders as models', () => {
-  const run = read(TASKS, '--load_checkpoint', '../adapter');
+  const run = read(TASKS, '--model.load_checkpoint', '../adapter');
   run.model.name = '/models/mine';
   expect(() => parseRunFile(run, registry, 'run x')).toThrow(
     /^run x: model\.load_checkpoint is the path .*\/adapter on another machine, .*uirl:\/\/folder[^]*run x: tasks\[0\]\.path is the path [^]*run x: model\.name is the folder \/models\/mine, which is another one on each machine/,
@@ -98,7 +104,7 @@ it('a service that receives a run file loads no module that it names, and says h
 });
 
 it('a component with an uploaded file is made by the service that has fetched it', () => {
-  const run = read(`${TASKS}algorithm: {loss: from_file}`, '--weights_of_mine', 'weights');
+  const run = read(`${TASKS}algorithm: {loss: from_file}`, '--algorithm.loss.weights_of_mine', 'weights');
   const address = `uirl://file/${'0'.repeat(64)}/weights`;
   run.tasks = [{ source_type: 'demo_training' }];
   run.algorithm.loss = { name: 'from_file', weights_of_mine: address };
@@ -110,7 +116,7 @@ it('names of models are not folders, even if the working directory has such a fo
   const named = (models: string[]) =>
     readRunFile(
       {
-        flags: [...BASE.slice(2), '--model', 'lab', '--tasks', 'demo_eval'],
+        flags: [...BASE.slice(2), '--model.name', 'lab', '--tasks', 'demo_eval'],
         workingDir: join(folder, 'cwd'),
         models,
       },

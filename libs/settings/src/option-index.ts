@@ -10,11 +10,11 @@ import { RunFile } from './run-file';
 
 /** One option of the run file, or of a component that it may choose. */
 export interface IndexedOption {
-  /** `training.learning_rate`, `algorithm.loss.clip_high`. */
+  /** `training.learning_rate`, `algorithm.loss.clip_high`: its name in a run file, and as a flag. */
   path: string;
   info: OptionInfo;
   /** The component that has the option, and the place where it is chosen: `algorithm.loss`. */
-  owner?: { kind: ComponentKind; component: string; choice: string; flagsByPath?: boolean };
+  owner?: { kind: ComponentKind; component: string; choice: string };
 }
 
 export interface IndexedGroup {
@@ -25,7 +25,7 @@ export interface IndexedGroup {
   needs?: NeedsNote;
 }
 
-/** All options of a run file: by group, and those of the components that it may choose. */
+/** All options of a run file: by group, and those of the components that it may choose, lists of components aside. */
 export class OptionIndex {
   readonly groups: IndexedGroup[] = [{ path: '', doc: '' }];
   readonly options: IndexedOption[] = [];
@@ -40,36 +40,14 @@ export class OptionIndex {
     return [...new Set([...this.options.map(({ path }) => path), ...groups])];
   }
 
-  /** All names of flags. */
-  get flags(): string[] {
-    return [...new Set(this.options.flatMap(flagsOf))];
-  }
-
+  /** The option of the run file with that path. */
   at(path: string): IndexedOption | undefined {
-    return this.options.find((option) => option.path === path);
+    return this.options.find((option) => option.path === path && option.owner === undefined);
   }
 
-  /**
-   * The meaning of a flag: the option with that path, else the one with this alias, else options of components with
-   * that name. Several with the same path are options of different components.
-   */
-  named(flag: string): IndexedOption[] {
-    const own = this.options.filter(({ owner }) => owner === undefined);
-    const searches: (() => IndexedOption[])[] = [
-      () => this.options.filter(({ path }) => path === flag),
-      () => own.filter(({ info }) => info.aliases.includes(flag)),
-      () => this.options.filter((option) => flagsOf(option).includes(flag)),
-    ];
-    for (const search of searches) {
-      const found = search();
-      if (found.length > 0) return found;
-    }
-    return [];
-  }
-
-  /** Whether it is an alias of an option. */
-  isAlias(name: string): boolean {
-    return this.options.some(({ info }) => info.aliases.includes(name));
+  /** The options with that path; several are options of different components. */
+  named(path: string): IndexedOption[] {
+    return this.options.filter((option) => option.path === path);
   }
 
   private walk(type: OptionsClass, group: string): void {
@@ -82,39 +60,18 @@ export class OptionIndex {
         continue;
       }
       this.options.push({ path, info });
-      if (info.choice?.many === false || info.choice?.beside === true) this.addComponents(info, path, group);
+      if (info.choice?.many === false) this.addComponents(info.choice.kind, path);
     }
   }
 
-  private addComponents({ choice }: OptionInfo, path: string, group: string): void {
-    const { kind, many, flagsByPath = false, optionsKey } = choice!;
+  private addComponents(kind: ComponentKind, choice: string): void {
     for (const { component } of this.registry.all(kind)) {
-      const owner = { kind, component: component.name, choice: path, flagsByPath };
+      const owner = { kind, component: component.name, choice };
       for (const info of describeOptions(this.registry.optionsOf(component))) {
-        // The entries of a list have no paths by name.
-        this.options.push({ path: join(many ? group : path, info.name), info, owner });
+        this.options.push({ path: join(choice, info.name), info, owner });
       }
     }
-    if (optionsKey === undefined) return;
-    const doc = `options of the ${kind}, which may also stand beside it`;
-    const info = { type: 'object', expected: 'an object', required: false, aliases: [] } as const;
-    this.options.push({ path: join(group, optionsKey), info: { ...info, name: optionsKey, doc } });
   }
-}
-
-/**
- * Flags besides `--<path>`: aliases, and for options of components their names beside the choice, and bare, if the
- * choice is not in a nested group: `--clip_high` means that of `algorithm.loss`.
- */
-export function flagsOf({ path, info, owner }: IndexedOption): string[] {
-  if (owner === undefined) return [...new Set([path, ...info.aliases])];
-  const group = parentOf(owner.choice);
-  const beside = join(group, info.name);
-  return [
-    ...new Set(
-      owner.flagsByPath || group.includes('.') ? [path, beside] : [path, ...info.aliases, beside, info.name],
-    ),
-  ];
 }
 
 export function join(group: string, name: string): string {

@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { parseRunFile, readRunFile, type RunFile, type RunFileSource } from './index';
 
-const MINIMAL = ['--model', 'small', '--tasks', '{"source_type":"demo_training"}', '--max_steps', '5'];
+const MINIMAL = [
+  '--model.name',
+  'small',
+  '--tasks',
+  '{"source_type":"demo_training"}',
+  '--training.max_steps',
+  '5',
+];
 
 const root = join(__dirname, '../../..');
 
@@ -93,12 +100,12 @@ plugins: [./reward.js, uirl-toys]
       file: path,
       workingDir: '/runs-from',
       flags: [
-        '--seed=7',
+        '--training.seed=7',
         '--training.learning-rate',
         '1e-4',
         '--evaluation.baseline',
         'false',
-        '--deterministic',
+        '--training.deterministic',
       ],
     });
     expect(run.model.name).toBe('small');
@@ -116,14 +123,14 @@ plugins: [./reward.js, uirl-toys]
   });
 
   it.each(['/tmp/runs', '../runs', 'a/b', '.', '.hidden'])('takes %s for no folder of a run', (path) => {
-    expect(() => read({ flags: [...MINIMAL, '--log_dir', path] })).toThrow(
+    expect(() => read({ flags: [...MINIMAL, '--logging.log_dir', path] })).toThrow(
       /logging\.log_dir is .*expected the name of a folder .*UIRL_RUNS_DIR says where/,
     );
   });
 
   it('keeps the name of a model on the hub, unless there is a folder of that name', () => {
     const named = (name: string) =>
-      read({ workingDir: root, flags: [...MINIMAL.slice(2), '--model', name] }).model.name;
+      read({ workingDir: root, flags: [...MINIMAL.slice(2), '--model.name', name] }).model.name;
     expect(named('Qwen/Qwen2-VL-2B-Instruct')).toBe('Qwen/Qwen2-VL-2B-Instruct');
     expect(named('org/name@refs/pr/1')).toBe('org/name@refs/pr/1');
     expect(named('libs/settings')).toBe(join(root, 'libs/settings'));
@@ -151,36 +158,55 @@ plugins: [./reward.js, uirl-toys]
 
   it('chooses loss and advantage by one another where only one of them is named', () => {
     const algorithm = (...flags: string[]) => read({ flags: [...MINIMAL, ...flags] }).algorithm;
-    expect(algorithm('--algorithm', 'rejection_sampling').loss).toEqual({ name: 'cross_entropy' });
-    expect(algorithm('--loss', 'cross_entropy').advantage).toMatchObject({ name: 'rejection_sampling' });
-    expect(algorithm('--loss', 'ppo').advantage).toEqual({ name: 'dr_grpo' });
+    expect(algorithm('--algorithm.advantage', 'rejection_sampling').loss).toEqual({ name: 'cross_entropy' });
+    expect(algorithm('--algorithm.loss', 'cross_entropy').advantage).toMatchObject({
+      name: 'rejection_sampling',
+    });
+    expect(algorithm('--algorithm.loss', 'ppo').advantage).toEqual({ name: 'dr_grpo' });
   });
 
   it.each([
     ['algorithm: {loss: {name: ppo, clip_high: 0.28}}', []],
-    ['algorithm: {loss: ppo, clip_high: 0.28}', []],
-    ['algorithm: {loss: {name: ppo, clip_high: 0.9}}', ['--clip_high', '0.28']],
-    ['algorithm: {loss: ppo, clip_high: 0.9}', ['--algorithm.loss.clip_high', '0.28']],
-    ['algorithm: {loss: importance_sampling}', ['--clip-high', '0.28', '--loss', 'ppo']],
-    ['algorithm: {loss: {name: ppo, clip_high: 0.28}}', ['--loss', 'ppo']],
+    ['algorithm: {loss: {name: ppo, clip_high: 0.9}}', ['--algorithm.loss.clip_high', '0.28']],
+    ['algorithm: {loss: ppo}', ['--algorithm.loss.clip_high', '0.28']],
+    [
+      'algorithm: {loss: importance_sampling}',
+      ['--algorithm.loss.clip_high', '0.28', '--algorithm.loss', 'ppo'],
+    ],
+    ['algorithm: {loss: {name: ppo, clip_high: 0.28}}', ['--algorithm.loss', 'ppo']],
     ['{}', ['--algorithm.loss', '{"name": "ppo", "clip_high": 0.28}']],
-  ])('takes options of a component within the choice, beside it, and as flags: %s %j', (text, flags) => {
+  ])('takes options of a component within the choice, and as flags: %s %j', (text, flags) => {
     const { loss } = read({ file: file(text), flags: [...MINIMAL, ...flags] }).algorithm;
     expect(loss).toEqual({ name: 'ppo', clip_low: 0.2, clip_high: 0.28 });
   });
 
   it('forgets the options within a choice that a flag replaces', () => {
     const path = file('algorithm: {loss: {name: ppo, clip_high: 0.28}}');
-    const { loss } = read({ file: path, flags: [...MINIMAL, '--loss', 'importance_sampling'] }).algorithm;
+    const { loss } = read({
+      file: path,
+      flags: [...MINIMAL, '--algorithm.loss', 'importance_sampling'],
+    }).algorithm;
     expect(loss).toEqual({ name: 'importance_sampling' });
+  });
+
+  it('options without a name are those of the default component, which other options may decide', () => {
+    const { engine, environment, algorithm } = read({
+      file: file(
+        'engine: {device: cpu}\nenvironment: {kind: {reset: in_place}}\nalgorithm: {advantage: gae}',
+      ),
+      flags: [...MINIMAL, '--algorithm.loss.clip_low', '0.1', '--engine.threads', '2'],
+    });
+    expect(engine).toMatchObject({ name: 'local', device: 'cpu', threads: 2 });
+    expect(environment.kind).toMatchObject({ name: 'browser', reset: 'in_place' });
+    expect(algorithm.loss).toMatchObject({ name: 'ppo', clip_low: 0.1 });
   });
 
   it('gives the same run when it is stored and read again', () => {
     for (const flags of [
       [],
       ['--model.use_lora', 'false'],
-      ['--algorithm', 'rejection_sampling'],
-      ['--loss', 'ppo'],
+      ['--algorithm.advantage', 'rejection_sampling'],
+      ['--algorithm.loss', 'ppo'],
     ]) {
       const run = read({ flags: [...MINIMAL, ...flags] });
       expect(parseRunFile(JSON.parse(JSON.stringify(run)), registry)).toEqual(run);
@@ -190,18 +216,17 @@ plugins: [./reward.js, uirl-toys]
   it.each([
     ['', ['--wandb_project', 'phones', '--wandb_name', 'first']],
     ['wandb_project: phones\nwandb_name: first', []],
-    ['logging: {wandb_project: phones, wandb_name: first}', []],
-    ['logging: {trackers: jsonl, wandb_project: phones}', ['--wandb_name', 'first']],
-    ['logging: {trackers: [jsonl, wandb], wandb_project: phones}', ['--wandb_name', 'first']],
+    ['wandb_project: phones\nlogging: {trackers: jsonl}', ['--wandb_name', 'first']],
+    ['wandb_project: phones\nlogging: {trackers: [jsonl, wandb]}', ['--wandb_name', 'first']],
     ['logging: {trackers: [jsonl, {name: wandb, wandb_project: phones, wandb_name: first}]}', []],
-  ])('adds the tracker of which an option is given beside the list: %s %j', (text, flags) => {
+  ])('adds the tracker of an alias to the list: %s %j', (text, flags) => {
     const wandb = { name: 'wandb', wandb_project: 'phones', wandb_name: 'first' };
     const { trackers } = read({ file: file(text), flags: [...MINIMAL, ...flags] }).logging;
     expect(trackers).toEqual([{ name: 'jsonl' }, wandb]);
   });
 
-  it('adds no tracker for an option that says nothing', () => {
-    const { trackers } = read({ file: file('logging: {wandb_project: null}'), flags: MINIMAL }).logging;
+  it('adds no tracker for an alias without a value', () => {
+    const { trackers } = read({ file: file('wandb_project: null'), flags: MINIMAL }).logging;
     expect(trackers).toEqual([{ name: 'jsonl' }]);
   });
 });

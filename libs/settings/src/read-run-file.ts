@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import {
   completeOptions,
-  didYouMean,
   isRecord,
   loadComponents,
   PluginError,
@@ -12,14 +11,15 @@ import {
 } from '@ui-rl/plugin-kit';
 import { conflictsOf } from './conflicts';
 import { filesOfRun, isModelName, refusePaths, resolveFiles } from './named-files';
-import { refuseActorGroup, setTaskPrompt, takeTaskPrompt } from './actor-group';
-import { chooseByOthers, chooseEnvironment, chooseRewards } from './dependent-choices';
+import { ALIASES } from './aliases';
+import { chooseByOthers, chooseRewards } from './dependent-choices';
 import { SettingsError, settingsError } from './errors';
-import { applyFlags, applyShortNames, splitFlags } from './flags';
+import { FlagReader, similarOptions, splitFlags } from './flags';
 import { GivenOptions } from './given-options';
-import { lastName, OptionIndex, parentOf } from './option-index';
+import { lastName, OptionIndex } from './option-index';
 import { MAX_ACTORS } from './run-file/rollout';
 import { RolloutGroup, RunFile, type RunFileOptions } from './run-file';
+import { setTaskPrompt } from './task-prompt';
 import { UNSUPPORTED } from './unsupported';
 
 export interface RunFileSource {
@@ -43,13 +43,35 @@ export interface RunFileSource {
  * known ones), wrong types (path, found, expected), options that exclude each other or would have no effect.
  */
 export function readRunFile(source: RunFileSource, registry: ComponentRegistry): RunFile {
-  const plain = source.file === undefined ? structuredClone(source.options ?? {}) : parseYaml(source.file);
-  const given = new GivenOptions(plain, source.file ?? 'the run file', registry);
-  const { run, whereOf } = complete(given, registry, source);
-  resolvePaths(run, registry, source, whereOf);
-  if (!saysLength(given) && !run.training.warm_start.only) run.training.epochs = 1;
-  refuseConflicts(run, registry);
-  return run;
+  return readFrom(source, plainOf(source), registry).run;
+}
+
+function readFrom(
+  source: RunFileSource,
+  plain: Record<string, unknown>,
+  registry: ComponentRegistry,
+): Omit<ReadRunFile, 'registry'> {
+  const given = new GivenOptions(plain, source.file ?? 'the run file');
+  const index = new OptionIndex(registry);
+  const reader = new FlagReader(given, index, registry);
+  reader.applyAliases();
+  reader.apply(splitFlags(source.flags ?? []));
+  setTaskPrompt(given, registry);
+  const assume = (assumed: Readonly<Record<string, unknown>>): RunFile => {
+    for (const [path, value] of Object.entries(assumed)) given.assume(path, value, 'what is assumed');
+    const run = complete(given, index, registry);
+    resolvePaths(run, registry, source, given);
+    if (!saysLength(given) && !run.training.warm_start.only) run.training.epochs = 1;
+    refuseConflicts(run, registry);
+    return run;
+  };
+  return { run: assume(source.assumed ?? {}), assume, notes: aliasNotes(reader.renamed) };
+}
+
+/** One note with the option that each alias stands for. */
+function aliasNotes(renamed: ReadonlyMap<string, string>): string[] {
+  if (renamed.size === 0) return [];
+  return [`read ${[...renamed].map(([alias, option]) => `${alias} as ${option}`).join(', ')}`];
 }
 
 /**
@@ -63,9 +85,7 @@ export function parseRunFile(
   where = 'the stored run file',
 ): RunFile {
   if (!isRecord(plain)) throw settingsError('type', `${where} must be an object, found ${show(plain)}`);
-  const { run } = complete(new GivenOptions(plain, where, registry), registry, {});
-  // Earlier versions stored its default with every run.
-  if (run.async.max_steps_off_policy === 0) delete run.async.straggler_factor;
+  const run = complete(new GivenOptions(plain, where), new OptionIndex(registry), registry);
   refuseModules(run, where);
   refusePaths(run, registry, where);
   refuseConflicts(run, registry);
@@ -77,15 +97,24 @@ export interface LoadedRunFile {
   registry: ComponentRegistry;
 }
 
+/** A run file with what its reading found. */
+export interface ReadRunFile extends LoadedRunFile {
+  /** The same run file with further defaults: values by option path. */
+  assume: (assumed: Readonly<Record<string, unknown>>) => RunFile;
+  /** The aliases that were read, with the options that they stand for. */
+  notes: readonly string[];
+}
+
 /**
  * Loads the bundled components, `plugins` and those that the run file names under `plugins`; then reads the run file.
  */
 export async function loadRunFile(
   source: RunFileSource,
   plugins: readonly string[] = [],
-): Promise<LoadedRunFile> {
-  const registry = await loadRunFileComponents(source, plugins);
-  return { run: readRunFile(source, registry), registry };
+): Promise<ReadRunFile> {
+  const plain = plainOf(source);
+  const registry = await componentsFor(source, plain, plugins);
+  return { registry, ...readFrom(source, plain, registry) };
 }
 
 /** The components that a run file may choose: bundled ones, those of `plugins`, and those of the file's `plugins`. */
@@ -93,7 +122,15 @@ export function loadRunFileComponents(
   source: RunFileSource,
   plugins: readonly string[] = [],
 ): Promise<ComponentRegistry> {
-  const named = pluginsNamedBy(source);
+  return componentsFor(source, plainOf(source), plugins);
+}
+
+function componentsFor(
+  source: RunFileSource,
+  plain: Record<string, unknown>,
+  plugins: readonly string[],
+): Promise<ComponentRegistry> {
+  const named = pluginsNamedBy(source, plain);
   return loadComponents({ packages: [...plugins, ...named] }).catch((cause: unknown) => {
     if (!(cause instanceof PluginError) || named.length === 0) throw cause;
     throw new PluginError(cause.category, `plugins: ${cause.message}`, { cause });
@@ -106,17 +143,17 @@ export function loadRunFileComponents(
  */
 export function actorsWantedBy(file: string | undefined): number {
   if (file === undefined) return new RolloutGroup().num_actors;
-  const plain = parseYaml(file);
-  const inGroup = (name: string): unknown => {
-    const group = plain[name];
-    return isRecord(group) ? group.num_actors : undefined;
-  };
-  const wanted = inGroup('rollout') ?? inGroup('actor') ?? plain.num_actors ?? new RolloutGroup().num_actors;
+  const option = 'rollout.num_actors';
+  const given = new GivenOptions(parseYaml(file), file);
+  const names = [option, ...Object.keys(ALIASES).filter((alias) => ALIASES[alias] === option)];
+  const wanted =
+    names.map((name) => given.get(name)).find((value) => value !== undefined) ??
+    new RolloutGroup().num_actors;
   if (typeof wanted === 'number' && Number.isInteger(wanted) && wanted >= 1 && wanted <= MAX_ACTORS)
     return wanted;
   throw settingsError(
     'type',
-    `${file}: num_actors is ${show(wanted)}, expected a whole number from 1 to ${MAX_ACTORS}`,
+    `${file}: ${option} is ${show(wanted)}, expected a whole number from 1 to ${MAX_ACTORS}`,
   );
 }
 
@@ -129,7 +166,7 @@ export function samplersWantedBy(file: string | undefined): number {
 }
 
 /** The value of `plugins` before validation, which later rejects anything but a list of texts. */
-function pluginsNamedBy(source: RunFileSource): string[] {
+function pluginsNamedBy(source: RunFileSource, { plugins }: Record<string, unknown>): string[] {
   const flag = splitFlags(source.flags ?? []).find(({ name }) => name === 'plugins');
   if (flag?.text !== undefined) {
     return pathsOf(
@@ -137,9 +174,7 @@ function pluginsNamedBy(source: RunFileSource): string[] {
       workingDirOf(source),
     );
   }
-  return source.file === undefined
-    ? pathsOf(source.options?.plugins, workingDirOf(source))
-    : pathsOf(parseYaml(source.file).plugins, folderOf(source));
+  return pathsOf(plugins, source.file === undefined ? workingDirOf(source) : folderOf(source));
 }
 
 function jsonOf(text: string): unknown {
@@ -153,6 +188,10 @@ function jsonOf(text: string): unknown {
 function pathsOf(plugins: unknown, from: string): string[] {
   if (!Array.isArray(plugins) || !plugins.every((name) => typeof name === 'string' && name !== '')) return [];
   return (plugins as string[]).map((name) => (name.startsWith('.') ? resolve(from, name) : name));
+}
+
+function plainOf({ file, options }: RunFileSource): Record<string, unknown> {
+  return file === undefined ? { ...options } : parseYaml(file);
 }
 
 function parseYaml(file: string): Record<string, unknown> {
@@ -171,53 +210,18 @@ function yamlOf(file: string): unknown {
   }
 }
 
-interface Completed {
-  run: RunFile;
-  /** The flag or file that gave an option. */
-  whereOf: (option: string) => string;
-}
-
-function complete(given: GivenOptions, registry: ComponentRegistry, source: RunFileSource): Completed {
-  const index = new OptionIndex(registry);
-  const { prompt, flags } = takeTaskPrompt(given, splitFlags(source.flags ?? []));
-  applyShortNames(given, index);
-  moveOldPlaces(given, index);
-  refuseActorGroup(given, index);
-  applyFlags(given, index, flags);
-  chooseEnvironment(given, registry);
-  chooseRewards(given, registry);
-  setTaskPrompt(given, prompt, registry);
-  for (const [path, value] of Object.entries(source.assumed ?? {})) {
-    given.assume(path, value, 'what is assumed');
-  }
-  chooseByOthers(given, registry);
+/** Fills in what the given options imply, then defaults; validates everything but conflicts. */
+function complete(given: GivenOptions, index: OptionIndex, components: ComponentRegistry): RunFile {
+  chooseRewards(given, components);
+  chooseByOthers(given, components);
   groupsOfBatch(given);
-  const moved = new Map<string, string>();
   const { options: run, problems } = completeOptions(RunFile, given.tree, {
     where: (path) => given.where(path),
-    moved: (path, writtenAt) => moved.set(path, writtenAt),
-    components: registry,
+    components,
     unknown: (path) => unknownOption(path, index),
   });
   if (problems.length > 0) throw new SettingsError(problems);
-  return { run, whereOf: (option) => given.where(moved.get(option) ?? option) };
-}
-
-/** Moves options from the paths of earlier versions to their current ones. */
-function moveOldPlaces(given: GivenOptions, index: OptionIndex): void {
-  for (const option of index.options) {
-    for (const alias of option.info.aliases) {
-      if (alias.includes('.') && index.at(alias) === undefined) given.move(alias, option);
-    }
-  }
-  for (const group of oldGroups(index)) given.dropEmpty(group);
-}
-
-/** Groups that only contain former paths of options. */
-function oldGroups({ options, groups }: OptionIndex): string[] {
-  const places = options.flatMap(({ info }) => info.aliases).filter((alias) => alias.includes('.'));
-  const parents = [...new Set(places.map(parentOf))];
-  return parents.filter((parent) => groups.every(({ path }) => path !== parent));
+  return run;
 }
 
 /** Converts a batch size in episodes to groups; an invalid one is rejected with the other conflicts. */
@@ -237,8 +241,7 @@ function unknownOption(
 ): { category: 'unknown' | 'unsupported'; message: string } {
   const hint = UNSUPPORTED[lastName(path)];
   if (hint !== undefined) return { category: 'unsupported', message: `option "${path}": ${hint}` };
-  const near = didYouMean(path, index.paths) || ' See --help for all';
-  return { category: 'unknown', message: `unknown option "${path}".${near}` };
+  return { category: 'unknown', message: `unknown option "${path}".${similarOptions(path, index)}` };
 }
 
 function refuseModules({ plugins }: RunFile, where: string): void {
@@ -251,7 +254,7 @@ function refuseModules({ plugins }: RunFile, where: string): void {
 
 function saysLength(given: GivenOptions): boolean {
   const options = ['training.max_steps', 'training.max_minutes', 'training.total_minutes', 'training.epochs'];
-  return options.some((option) => (given.get(option) ?? null) !== null);
+  return options.some((option) => given.has(option));
 }
 
 /** Throws a `SettingsError` with all options that exclude each other, or would have no effect. */
@@ -265,8 +268,9 @@ function resolvePaths(
   run: RunFile,
   registry: ComponentRegistry,
   source: RunFileSource,
-  whereOf: Completed['whereOf'],
+  given: GivenOptions,
 ): void {
+  const whereOf = (option: string): string => given.where(option);
   const workingDir = workingDirOf(source);
   const folderFor = (option: string): string =>
     source.file === undefined || whereOf(option).startsWith('--') ? workingDir : folderOf(source);

@@ -2,18 +2,29 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
-import { parseRunFile, readRunFile, SettingsError, type RunFile } from './index';
+import {
+  ALIASES,
+  loadRunFile,
+  parseRunFile,
+  readRunFile,
+  SettingsError,
+  type RunFile,
+  type RunFileOptions,
+} from './index';
+import { OptionIndex } from './option-index';
 
 /** Options in the spelling of Python projects that train such agents. */
 describe('options of other recipes', () => {
-  const MINIMAL = { model: 'small', tasks: 'demo_training', max_steps: 5 };
+  const MINIMAL = { model_name: 'small', tasks: 'demo_training', num_iterations: 5 };
   let registry: ComponentRegistry;
   beforeAll(async () => {
     registry = await loadComponents();
   });
 
+  const readAll = (options: object, ...flags: string[]): RunFile =>
+    readRunFile({ options, flags, workingDir: '/home/me' }, registry);
   const read = (options: object, ...flags: string[]): RunFile =>
-    readRunFile({ options: { ...MINIMAL, ...options }, flags, workingDir: '/home/me' }, registry);
+    readAll({ ...MINIMAL, ...options }, ...flags);
   const refusal = (options: object): string => {
     try {
       read(options);
@@ -42,17 +53,14 @@ describe('options of other recipes', () => {
   });
 
   it('num_iterations is max_steps', () => {
-    const options = { model: 'small', tasks: 'demo_training' };
-    const run = readRunFile({ options: { ...options, training: { num_iterations: 7 } } }, registry);
-    expect(run.training.max_steps).toBe(7);
-    expect(readRunFile({ options: { ...options, num_iterations: 8 } }, registry).training.max_steps).toBe(8);
-    expect(refusal({ training: { max_steps: 1, num_iterations: 2 } })).toMatch(
-      /training\.max_steps is given twice/,
-    );
+    const options = { model_name: 'small', tasks: 'demo_training' };
+    expect(readAll({ ...options, training: { num_iterations: 7 } }).training.max_steps).toBe(7);
+    expect(readAll({ ...options, num_iterations: 8 }).training.max_steps).toBe(8);
+    expect(refusal({ training: { max_steps: 1 } })).toMatch(/training\.max_steps is given twice/);
   });
 
   it.each([
-    ['in its group', { model: { name: 'small', lora_config: { r: 16, lora_alpha: 32 } } }],
+    ['in its group', { model: { lora_config: { r: 16, lora_alpha: 32 } } }],
     ['at the top', { lora_config: { r: 16, lora_alpha: 32 } }],
   ])('lora_config has the names of PEFT, %s', (_where, options) => {
     const run = read(options);
@@ -60,14 +68,31 @@ describe('options of other recipes', () => {
     expect(run.model).not.toHaveProperty('lora_config');
   });
 
-  it('takes every name of lora_config, and refuses others', () => {
-    const config = { target_modules: ['q_proj', 'v_proj'], lora_dropout: 0.1, use_rslora: true };
-    expect(read({ lora_config: config }).model.lora).toMatchObject({
-      targets: ['q_proj', 'v_proj'],
-      dropout: 0.1,
-      use_rslora: true,
-    });
-    expect(refusal({ lora_config: { r: 16, bias: 'all' } })).toMatch(/unknown option "lora_config"/);
+  it('refuses other names of lora_config', () => {
+    expect(refusal({ lora_config: { r: 16, bias: 'all' } })).toMatch(/unknown option "lora_config.bias"/);
+  });
+
+  it('each alias stands for an option, and a run says once which', async () => {
+    const index = new OptionIndex(registry);
+    for (const target of Object.values(ALIASES)) {
+      if (typeof target === 'string') expect(index.named(target)).toHaveLength(1);
+      else
+        expect(
+          registry.optionsClass(index.at(target.choice)!.info.choice!.kind, target.component),
+        ).toBeDefined();
+    }
+    const options = { ...MINIMAL, box_type: 'linux', wandb_name: 'first' } as RunFileOptions;
+    const { notes } = await loadRunFile({ options, flags: ['--lora_rank', '8'] });
+    expect(notes).toEqual([
+      'read model_name as model.name, box_type as environment.kind gbox with box_type, num_iterations as training.max_steps, ' +
+        'wandb_name as logging.trackers wandb with wandb_name, lora_rank as model.lora.rank',
+    ]);
+    const canonical = { model: { name: 'small' }, tasks: 'demo_training', training: { max_steps: 5 } };
+    expect((await loadRunFile({ options: canonical })).notes).toEqual([]);
+  });
+
+  it('a stored run file has no aliases', () => {
+    expect(() => parseRunFile(MINIMAL, registry)).toThrow(/unknown option "model_name". Did you mean/);
   });
 
   describe('the group actor of UI-RL', () => {
@@ -86,7 +111,7 @@ describe('options of other recipes', () => {
       training: { batch_size: 32, num_iterations: 1000 },
     };
     const readWhole = (changes: object = {}, ...flags: string[]): RunFile =>
-      readRunFile({ options: { ...WHOLE, ...changes }, flags }, registry);
+      readAll({ ...WHOLE, ...changes }, ...flags);
 
     it('is understood in a whole run file', () => {
       const run = readWhole();
@@ -102,7 +127,7 @@ describe('options of other recipes', () => {
 
     it('is understood at the top, and by flags, which win', () => {
       const { actor: _actor, ...rest } = WHOLE;
-      const top = readRunFile({ options: { ...rest, ...ACTOR } }, registry);
+      const top = readAll({ ...rest, ...ACTOR });
       expect(top).toEqual(readWhole());
       const flags = ['--task_prompt', 'Buy tea', '--max_steps_per_episode=7', '--session_type', 'tea'];
       const run = readWhole({}, ...flags);
@@ -115,8 +140,7 @@ describe('options of other recipes', () => {
     it('a goal that a task source knows is in its words, unless it is to be played elsewhere', () => {
       const { tasks: _tasks, ...rest } = MINIMAL;
       const tasks = (options: object) =>
-        readRunFile({ options: { ...rest, task_prompt: 'please enable the wifi', ...options } }, registry)
-          .tasks;
+        readAll({ ...rest, task_prompt: 'please enable the wifi', ...options }).tasks;
       const words = [{ custom_tasks: ['please enable the wifi'] }];
       expect(tasks({})).toMatchObject(words);
       expect(tasks({ environment: { kind: 'browser' } })).toMatchObject(words);
@@ -126,22 +150,22 @@ describe('options of other recipes', () => {
     });
 
     it.each([
-      [{ tasks: 'demo_training' }, /actor\.task_prompt\): task_prompt and tasks both say what is trained on/],
-      [{ task_prompt: 'Buy tea' }, /task_prompt is given twice, at last by .*actor\.task_prompt/],
+      [{ tasks: 'demo_training' }, /tasks is given twice, once as actor\.task_prompt/],
+      [{ task_prompt: 'Buy tea' }, /tasks is given twice, at last by .*actor\.task_prompt/],
       [{ actor: { task_prompt: 7 } }, /task_prompt is 7, expected a text: the goal in words/],
       [{ actor: { ...ACTOR, num_actors: 0 } }, /actor\.num_actors.* 0, expected|num_actors/],
       [
         { actor: { ...ACTOR, temperature: 1 } },
-        /unknown option "actor\.temperature": of group actor, .* are understood\. Write rollout\.temperature/,
+        /unknown option "actor\.temperature"\. Did you mean rollout\.temperature/,
       ],
-      [{ actor: { ...ACTOR, colour: 1 } }, /unknown option "actor\.colour": of group actor/],
+      [{ actor: { ...ACTOR, colour: 1 } }, /unknown option "actor\.colour"/],
       [
         { rollout: { max_turns: 3 } },
         /rollout\.max_turns is given twice, once as actor\.max_steps_per_episode/,
       ],
       [
         { environment: { kind: 'browser' } },
-        /environment\.session_type would have no effect: it needs environment\.kind ui-verifiers/,
+        /actor\.session_type\): unknown option "environment\.kind\.session_type" of environment browser\. It is one of ui-verifiers/,
       ],
       [{ actor: { ...ACTOR, session_type: 'a b' } }, /session_type is "a b"/],
     ])('%j is refused', (changes, message) => {
@@ -153,7 +177,10 @@ describe('options of other recipes', () => {
     const folder = mkdtempSync(join(tmpdir(), 'uirl-settings-'));
     try {
       const file = join(folder, 'run.yaml');
-      writeFileSync(file, 'model: small\ntasks: demo_training\nmax_steps: 1\nlog_path: logs/first\n');
+      writeFileSync(
+        file,
+        'model: {name: small}\ntasks: demo_training\ntraining: {max_steps: 1}\nlog_path: logs/first\n',
+      );
       const run = readRunFile({ file }, registry);
       expect(run.logging.log_path).toBe(join(folder, 'logs/first'));
       expect(() => parseRunFile(structuredClone(run), registry)).toThrow(

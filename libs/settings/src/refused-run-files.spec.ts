@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { readRunFile, SettingsError, type RunFile, type RunFileSource } from './index';
 
-const MINIMAL = ['--model', 'small', '--tasks', '{"source_type":"demo_training"}', '--max_steps', '5'];
+const MINIMAL = [
+  '--model.name',
+  'small',
+  '--tasks',
+  '{"source_type":"demo_training"}',
+  '--training.max_steps',
+  '5',
+];
 
 let folder: string;
 let registry: ComponentRegistry;
@@ -33,7 +40,7 @@ describe('a run file that is wrong', () => {
       'unknown',
       /unknown option "training.learning_rat". Did you mean training.learning_rate/,
     ],
-    ['trainng: {seed: 1}', 'unknown', /unknown option "trainng". Did you mean training/],
+    ['trainng: {seed: 1}', 'unknown', /unknown option "trainng.seed". Did you mean training.seed/],
     ['rollout: {learning_rate: 1}', 'unknown', /Did you mean training.learning_rate or /],
     [
       'training: {kl_penalty_coef: 0.1}',
@@ -42,14 +49,23 @@ describe('a run file that is wrong', () => {
     ],
     ['training: {compute_post_kl: true}', 'unknown', /Did you mean algorithm.compute_post_kl\?/],
     ['tinker_api_key: x', 'unsupported', /no run file has keys: set TINKER_API_KEY .* and TINKER_BASE_URL/],
-    ['training: 3', 'type', /training is a group of options, found 3/],
+    ['training: 3', 'type', /training is a group of options such as learning_rate, found 3/],
     ['training: {seed: one}', 'type', /training.seed is "one", expected a whole number of at least 0/],
     ['training: {seed: 1.5}', 'type', /training.seed is 1.5/],
     ['training: {learning_rate: -1}', 'type', /expected a number above 0/],
     ['engine: {name: local, dtype: fp8}', 'type', /engine.dtype is "fp8", expected one of auto, fp32, bf16/],
-    ['model: {dtype: fp8}', 'type', /run.yaml \(model.dtype\): engine.dtype is "fp8"/],
-    ['model: {dtype: fp16}\nengine: {name: local, dtype: fp16}', 'conflict', /engine.dtype is given twice/],
-    ['model: {use_lora: false, quantization: int4}', 'conflict', /quantization int4 .*model.use_lora true/],
+    ['engine: {dtype: fp8}', 'type', /run.yaml: engine.dtype is "fp8"/],
+    ['model: {dtype: fp16}', 'unknown', /unknown option "model.dtype". Did you mean engine.dtype/],
+    [
+      'actor: {temperature: 1}',
+      'unknown',
+      /unknown option "actor.temperature". Did you mean rollout.temperature/,
+    ],
+    [
+      'model: {use_lora: false}\nengine: {quantization: int4}',
+      'conflict',
+      /quantization int4 .*model.use_lora true/,
+    ],
     ['model: {use_lora: "yes"}', 'type', /model.use_lora is "yes", expected true or false/],
     ['model: {lora: {dropout: 1}}', 'type', /dropout is 1, expected a number of at least 0 and below 1/],
     [
@@ -86,8 +102,8 @@ describe('a run file that is wrong', () => {
     ['plugins: [1]', 'type', /plugins is \[1\], expected a list, each entry a text/],
     [
       'algorithm: {clip_high: 0.28}',
-      'conflict',
-      /algorithm.clip_high would have no effect: it needs algorithm.loss ppo/,
+      'unknown',
+      /unknown option "algorithm.clip_high". Did you mean algorithm.loss.clip_high/,
     ],
     [
       'algorithm: {loss: ppoo}',
@@ -145,9 +161,9 @@ describe('a run file that is wrong', () => {
       /algorithm.loss: dppo compares with the policy that sampled, so that algorithm.correction would count twice/,
     ],
     [
-      'algorithm: {name: grpo, advantage: dr_grpo}',
+      'learning_rate: 1e-3\ntraining: {learning_rate: 1e-4}',
       'conflict',
-      /algorithm.advantage is given twice, once as algorithm.name/,
+      /run.yaml: training.learning_rate is given twice, once as learning_rate/,
     ],
     [
       'algorithm: {constant_tokens: 3}',
@@ -170,12 +186,13 @@ describe('a run file that is wrong', () => {
       /rewards\[0\]: no reward is named "task-sucess" .*Did you mean task-success/,
     ],
     ['environment: {kind: browsr}', 'unknown', /environment.kind: no environment is named "browsr"/],
+    ['environment: {options: {headless: true}}', 'unknown', /unknown option "environment.options.headless"/],
     [
-      'environment: {options: {headless: true}}',
+      'environment: {kind: {headless: true}}',
       'unknown',
-      /unknown option "environment.options.headless" of environment browser/,
+      /"environment.kind.headless" of environment browser/,
     ],
-    ['environment: {options: 3}', 'type', /environment.options is 3, expected an object/],
+    ['algorithm: ppo', 'type', /algorithm is a group of options such as advantage, found "ppo"/],
     [
       'rollout: {group_size: 80}\nasync: {max_steps_off_policy: 12}',
       'conflict',
@@ -187,7 +204,11 @@ describe('a run file that is wrong', () => {
       'conflict',
       /constrain_actions is true, but outside agents/,
     ],
-    ['algorithm: {reward_threshold: 0.5}', 'conflict', /reward_threshold would have no effect/],
+    [
+      'reward_threshold: 0.5\nalgorithm: {advantage: grpo}',
+      'unknown',
+      /"algorithm.advantage.reward_threshold" of advantage grpo/,
+    ],
     ['algorithm: {loss_aggregation: constant}', 'conflict', /needs algorithm.constant_tokens/],
     [
       'model: {use_lora: false, lora: {rank: 4}}',
@@ -203,7 +224,7 @@ describe('a run file that is wrong', () => {
     ['training: {max_steps: 0}', 'conflict', /the training has no end/],
     ['training: {batch_size: 0}', 'type', /^\S+: training.batch_size is 0, expected/],
     [
-      'training: {lr_schedule: cosine, warmup_steps: 9}',
+      'training: {schedule: {name: cosine, warmup_steps: 9}}',
       'conflict',
       /training.schedule: schedule cosine reaches its end at training.max_steps, which is 5/,
     ],
@@ -243,12 +264,12 @@ describe('a run file that is wrong', () => {
       /algorithm.dynamic_sampling is true, but algorithm.advantage gae learns from every group/,
     ],
     [
-      'algorithm: {name: reinforce_plus_plus, dynamic_sampling: true}',
+      'algorithm: {advantage: reinforce_plus_plus, dynamic_sampling: true}',
       'conflict',
       /algorithm.dynamic_sampling is true, but algorithm.advantage reinforce_plus_plus learns from every group/,
     ],
     [
-      'algorithm: ppo\ncritic: {warmup_steps: 5}',
+      'algorithm: {advantage: gae}\ncritic: {warmup_steps: 5}',
       'conflict',
       /critic.warmup_steps is 5, but the run ends after training.max_steps \(5\): the policy would never be trained/,
     ],
@@ -269,18 +290,18 @@ describe('a run file that is wrong', () => {
   });
 
   it('names every problem at once, and where it was read', () => {
-    const path = file('training: {seed: x, sed: 1}\nmodel: {device: tpu}');
-    expect(() => read({ file: path, flags: ['--group_size', 'four'] })).toThrow(
-      /run.yaml \(model.device\): engine.device is "tpu"[^]*model.name is missing[^]*--group_size: rollout.group_size is "four"[^]*run.yaml: unknown option "training.sed"[^]*training.seed is "x"/,
+    const path = file('training: {seed: x, sed: 1}\nengine: {device: tpu}');
+    expect(() => read({ file: path, flags: ['--rollout.group_size', 'four'] })).toThrow(
+      /run.yaml: engine.device is "tpu"[^]*model.name is missing[^]*--rollout.group_size: rollout.group_size is "four"[^]*run.yaml: unknown option "training.sed"[^]*training.seed is "x"/,
     );
   });
 
   it.each([
     [['--learning_rte', '1'], /unknown option --learning_rte. Did you mean --training.learning_rate or /],
     [['--wandb_project', 'a/b'], /--wandb_project: logging.trackers\[1\].wandb_project is "a\/b", expected/],
-    [['--seed'], /--seed needs a value: a whole number/],
-    [['--seed', '1', '--training.seed', '2'], /training.seed is given twice/],
-    [['seed=1'], /expected an option such as --seed 1, found "seed=1"/],
+    [['--training.seed'], /--training.seed needs a value: a whole number/],
+    [['--training.seed', '1', '--training.seed', '2'], /training.seed is given twice/],
+    [['seed=1'], /expected an option such as --training.seed 1, found "seed=1"/],
     [['--xyzzy', '1'], /unknown option --xyzzy. See --help/],
   ])('refuses the flags %j', (flags, message) => {
     expect(() => read({ flags: [...MINIMAL, ...flags] })).toThrow(message);

@@ -1,6 +1,5 @@
 /** Options of related projects that users may try, with the alternative. */
 export const UNSUPPORTED: Readonly<Record<string, string>> = {
-  box_type: 'boxes are of the environment gbox: environment: {kind: {name: gbox, box_type: android}}',
   gbox_api_key:
     'no run file has keys: an env service has its key from its own environment, GBOX_API_KEY; npx ui-rl up --gbox_api_key KEY, or quickstart, brings it there',
   tinker_api_key:

@@ -18,10 +18,10 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
-const BASE = ['--model', 'small', '--tasks', '{"source_type":"demo_training"}'];
+const BASE = ['--model.name', 'small', '--tasks', '{"source_type":"demo_training"}'];
 const read = (...flags: string[]) => readRunFile({ flags: [...BASE, ...flags] }, registry);
 const onEpisodes = (...flags: string[]) =>
-  read('--max_steps', '3', '--training.warm_start.episodes', file, ...flags);
+  read('--training.max_steps', '3', '--training.warm_start.episodes', file, ...flags);
 
 it('imitates successes once, unless told otherwise', () => {
   expect(onEpisodes().training.warm_start).toEqual({
@@ -40,7 +40,7 @@ it('needs no other end where the run ends with it', () => {
     '--training.warm_start.episodes',
     file,
     '--training.warm_start.only',
-    '--max_minutes',
+    '--training.max_minutes',
     '0',
   );
   expect(run.training).toMatchObject({ max_steps: 0, max_minutes: 0, warm_start: { only: true } });
@@ -61,7 +61,7 @@ it.each([
   ],
   [['--training.warm_start.loss', 'dpo'], /warm_start.loss would have no effect/],
 ])('is refused without episodes: %s', (flags, message) => {
-  expect(() => read('--max_steps', '3', ...flags)).toThrow(message);
+  expect(() => read('--training.max_steps', '3', ...flags)).toThrow(message);
 });
 
 it.each([
@@ -76,15 +76,15 @@ it.each([
 });
 
 it('refuses a file that is not there', () => {
-  expect(() => read('--max_steps', '3', '--training.warm_start.episodes', join(dir, 'nothing'))).toThrow(
-    /training.warm_start.episodes is .*nothing, but there is no such file/,
-  );
+  expect(() =>
+    read('--training.max_steps', '3', '--training.warm_start.episodes', join(dir, 'nothing')),
+  ).toThrow(/training.warm_start.episodes is .*nothing, but there is no such file/);
 });
 
 it('has options of its loss beside it; those alone are of algorithm.loss', () => {
   const run = onEpisodes(
-    ...['--training.warm_start.loss', 'dpo', '--training.warm_start.beta', '0.5'],
-    ...['--loss', 'ppo', '--clip_high', '0.28'],
+    ...['--training.warm_start.loss', 'dpo', '--training.warm_start.loss.beta', '0.5'],
+    ...['--algorithm.loss', 'ppo', '--algorithm.loss.clip_high', '0.28'],
   );
   expect(run.training.warm_start.loss).toEqual({ name: 'dpo', beta: 0.5, nll_coef: 0 });
   expect(run.algorithm.loss).toMatchObject({ name: 'ppo', clip_high: 0.28 });
@@ -94,13 +94,13 @@ it('has losses that are described once, where they are chosen first', () => {
   const dpo = describeComponents(registry).find(({ name }) => name === 'dpo')!;
   expect(dpo.options.map(({ path }) => path)).toEqual(['algorithm.loss.beta', 'algorithm.loss.nll_coef']);
   expect(optionsHelp(registry)).toMatch(
-    /--training.warm_start.loss\n.*\n.*\n +as of --algorithm.loss; .* --training.warm_start.<option>/,
+    /--training.warm_start.loss\n.*\n.*\n +as of --algorithm.loss; .* --training.warm_start.loss.<option>/,
   );
 });
 
 it('is shown as without effect where there are no episodes', () => {
   const options = describeRun(
-    read('--max_steps', '3') as unknown as Record<string, unknown>,
+    read('--training.max_steps', '3') as unknown as Record<string, unknown>,
     registry,
   ).flatMap((group) => group.options);
   const epochs = options.find(({ path }) => path === 'training.warm_start.epochs');

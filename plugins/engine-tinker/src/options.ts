@@ -19,16 +19,13 @@ import { criticLossConflicts, lossConflicts } from './losses';
 export type ServiceLoss = 'sum' | 'mean';
 
 export class TinkerOptions {
-  @Doc('address of the service, http://host:port; default: TINKER_BASE_URL of the learner', {
-    aliases: ['base_url'],
-  })
+  @Doc('address of the service, http://host:port; default: TINKER_BASE_URL of the learner')
   @IsOptional()
   @Fits('an address such as http://host:8123', isServerAddress)
   base_url?: string;
 
   @Doc(
     'the model as the service names it; default: that of model.name where the service offers it, else the only one it offers',
-    { aliases: ['base_model'] },
   )
   @IsOptional()
   @IsString()

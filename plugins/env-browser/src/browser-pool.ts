@@ -153,7 +153,7 @@ export class BrowserPool {
       pooled.lackedMemoryAt = performance.now();
       this.log(
         'warn',
-        `a browser had ${megabytes(total)} MiB, more than environment.memory_mb (${megabytes(memoryBytes)}): ` +
+        `a browser had ${megabytes(total)} MiB, more than environment.kind.memory_mb (${megabytes(memoryBytes)}): ` +
           `its largest process, with ${megabytes(bytes)} MiB, was ended`,
       );
     });

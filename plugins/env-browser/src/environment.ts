@@ -135,7 +135,7 @@ export class BrowserEnvironment implements Environment {
     throw new BrowserError(
       'no_sandbox',
       `${web} is not shown: Chromium has no sandbox on this machine, as its log says. Pages from local folders are shown; ` +
-        'for the web allow user namespaces, or say in the run file: environment: { sandbox: off }',
+        'for the web allow user namespaces, or say in the run file: environment: { kind: { sandbox: off } }',
     );
   }
 
@@ -317,7 +317,7 @@ export class BrowserEnvironment implements Environment {
 
 function refuseBadDevice(device: string | undefined, devices: Devices): void {
   const problem = device === undefined ? undefined : deviceProblem(device, devices);
-  if (problem !== undefined) throw new PluginError('option', `environment.emulated_device ${problem}`);
+  if (problem !== undefined) throw new PluginError('option', `environment.kind.emulated_device ${problem}`);
 }
 
 /** Waits for the images requested by a reset, which are part of the first frame. */

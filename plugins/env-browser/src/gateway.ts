@@ -88,7 +88,7 @@ export class Gateway {
     if (hidden === undefined || this.privately.has(keyOf(endpoint))) return addresses;
     return this.refuse(
       `${host} leads to ${hidden.address}, an address of this machine or a private network. Where that is meant, ` +
-        'the run file names the origin in environment.private_origins',
+        'the run file names the origin in environment.kind.private_origins',
     );
   }
 

@@ -116,7 +116,9 @@ describe('beside a hostile page', () => {
     );
     clearInterval(watch);
     expect(value(reply)).toMatchObject({ outcome: 'page_crashed', done: true });
-    expect(lab.log.join('\n')).toMatch(/a browser had \d+ MiB, more than environment.memory_mb \(2048\)/);
+    expect(lab.log.join('\n')).toMatch(
+      /a browser had \d+ MiB, more than environment.kind.memory_mb \(2048\)/,
+    );
     expect(most.bytes).toBeGreaterThan(1024 * MIB);
     expect(most.bytes).toBeLessThan(3584 * MIB);
   });

@@ -125,7 +125,7 @@ export class Launcher {
   private tellOf(failures: readonly string[]): void {
     const consequence =
       this.options.sandbox === 'off'
-        ? 'as environment.sandbox says: pages can attack this machine through faults of the browser'
+        ? 'as environment.kind.sandbox says: pages can attack this machine through faults of the browser'
         : `only pages from local folders are shown. ${failures[0]}`;
     this.log('warn', `Chromium runs without its sandbox; ${consequence}`);
   }

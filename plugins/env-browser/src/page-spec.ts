@@ -208,7 +208,7 @@ function refusePrivate(origins: readonly string[], named: ReadonlySet<string>, r
   if (hidden === undefined) return;
   refuse(
     `"url" or "allowed_origins" names ${hidden}, on this machine or in a private network; where that is meant, say so ` +
-      `in the run file: environment: { private_origins: ['${hidden}'] }`,
+      `in the run file: environment: { kind: { private_origins: ['${hidden}'] } }`,
   );
 }
 

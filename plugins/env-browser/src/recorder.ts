@@ -28,7 +28,7 @@ export class Recorder {
     if (every === 0 || folder !== undefined) return;
     throw new PluginError(
       'option',
-      `environment.record_every is ${every}, but this env service has no folder for recordings: ${RECORDINGS} names it`,
+      `environment.kind.record_every is ${every}, but this env service has no folder for recordings: ${RECORDINGS} names it`,
     );
   }
 

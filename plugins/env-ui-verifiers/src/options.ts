@@ -19,9 +19,7 @@ export class UiVerifiersOptions {
   @IsIn(['auto', 'one', 'many'])
   sessions: 'auto' | 'one' | 'many' = 'auto';
 
-  @Doc('type of the sessions that a server of many opens, for tasks that do not say theirs', {
-    aliases: ['actor.session_type'],
-  })
+  @Doc('type of the sessions that a server of many opens, for tasks that do not say theirs')
   @Matches(/^[\w-]{1,100}$/, { message: 'must be a name such as simple_data_entry' })
   session_type = 'simple_data_entry';
 

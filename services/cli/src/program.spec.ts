@@ -11,8 +11,8 @@ test('the version is that of the package', () => {
 
 test('what a flag may mean is also an option of the command itself', () => {
   const said = (verb: string, message: string) => withOwnFlags(message, programWith(verb));
-  expect(said('quickstart', 'unknown option --minuts. Did you mean --max_minutes?')).toBe(
-    'unknown option --minuts. Did you mean --minutes or --max_minutes?',
+  expect(said('quickstart', 'unknown option --minuts. Did you mean --training.max_minutes?')).toBe(
+    'unknown option --minuts. Did you mean --minutes or --training.max_minutes?',
   );
   expect(said('train', 'unknown option --detahc. See --help for all')).toBe(
     'unknown option --detahc. Did you mean --detach?',

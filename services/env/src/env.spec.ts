@@ -186,8 +186,8 @@ describe('the env service', () => {
     ],
     [
       'an unknown option',
-      { options: { headed: true } },
-      /unknown option "environment\.options\.headed" of environment browser/,
+      { kind: { name: 'browser', headed: true } },
+      /unknown option "environment\.kind\.headed" of environment browser/,
     ],
   ])('fails a run with %s, saying why, and stays up', async (name, environment, reason) => {
     const runId = name.replaceAll(' ', '-');

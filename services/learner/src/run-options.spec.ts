@@ -29,9 +29,9 @@ const read = (...flags: string[]) =>
 
 it('a run file becomes the options of learner, algorithm and engine', () => {
   const options = read(
-    ...['--algorithm.advantage', 'grpo', '--algorithm.loss', 'ppo', '--clip_high', '0.28'],
+    ...['--algorithm.advantage', 'grpo', '--algorithm.loss', 'ppo', '--algorithm.loss.clip_high', '0.28'],
     ...['--training.schedule', 'cosine', '--rollout.concurrency', '6', '--training.deterministic', 'true'],
-    ...['--device', 'cpu', '--lora_rank', '8'],
+    ...['--engine.device', 'cpu', '--model.lora.rank', '8'],
   );
   expect(options.algorithm).toMatchObject({
     advantage: { name: 'grpo' },

@@ -47,7 +47,8 @@ export function runFile(mode: Mode, seed: number, setting: Setting): Record<stri
   const { steps, sessions, groupsPerBatch, groupSize, bound, latency } = setting;
   const asynchronous = { max_steps_off_policy: bound, in_flight_updates: mode === 'in_flight' };
   return {
-    model: { name: 'small', lora: { rank: 16, alpha: 32 }, max_sequence: 512, threads: 2 },
+    model: { name: 'small', lora: { rank: 16, alpha: 32 }, max_sequence: 512 },
+    engine: { name: 'local', threads: 2 },
     tasks: { source_type: 'far_training', limit: 52 },
     environment: {
       max_sessions: sessions,

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadRunFileComponents, readRunFile, type RunFileOptions } from '@ui-rl/settings';
+import { loadRunFileComponents, readRunFile } from '@ui-rl/settings';
 import { Lab, type Player } from '../../../plugins/env-browser/test/support';
 import { defineRow, merged, TASKS, TASKS_FILE } from './definitions';
 import { Ledger, refuseOutdated } from './ledger';
@@ -28,7 +28,7 @@ function row(changes: Partial<Row> = {}): Row {
 describe('rows', () => {
   it('are run files that a run begins with', async () => {
     const registry = await loadRunFileComponents({ options: { plugins: [TASKS_FILE] } });
-    const read = (groups: object) => readRunFile({ options: groups as RunFileOptions }, registry);
+    const read = (groups: object) => readRunFile({ options: groups }, registry);
     for (const { runFile, collecting } of rows) {
       const stored = { training: { warm_start: { episodes: __filename } } };
       const run = read(collecting === undefined ? runFile : merged(runFile, stored));

@@ -65,7 +65,7 @@ describe('listed and chosen by name', () => {
     ['environment.kind', 'http-wrld', 'http-world'],
     ['tasks', 'lmaps', 'lamps'],
   ])('%s: %s is refused with the name that was meant', (option, misspelt, meant) => {
-    const flags = ['--model', 'small', '--max_steps', '1'];
+    const flags = ['--model.name', 'small', '--training.max_steps', '1'];
     const value = option === 'tasks' ? JSON.stringify({ source_type: misspelt }) : misspelt;
     if (option !== 'tasks') flags.push('--tasks', '{"source_type":"lamps"}');
     expect(() => readRunFile({ flags: [...flags, `--${option}`, value] }, registry)).toThrow(

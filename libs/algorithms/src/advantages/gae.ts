@@ -30,7 +30,6 @@ export const gae: AdvantageComponent<GaeOptions> = {
   options: GaeOptions,
   inputs: ['values'],
   givesReturns: true,
-  algorithm: 'ppo',
   defaultLoss: 'ppo',
   minGroupSize: 1,
   // Episodes are compared with the critic, which learns from all of them.

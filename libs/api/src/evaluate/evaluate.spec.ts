@@ -106,9 +106,9 @@ const play = (checkpoints: string[], options: Partial<EvaluateOptions> = {}) =>
     flags: [
       '--evaluation.episodes_per_task',
       '2',
-      '--max_turns',
+      '--rollout.max_turns',
       '2',
-      '--concurrency',
+      '--rollout.concurrency',
       '4',
       '--rollout.max_attempts',
       '2',
@@ -267,7 +267,7 @@ it('an answer that fails makes an invalid episode, which is played again and cou
 it('a signal ends it with what was reached', async () => {
   const abort = new AbortController();
   const report = await play([`${address}#idle`, `${address}#newer`], {
-    flags: ['--evaluation.episodes_per_task', '20', '--concurrency', '1'],
+    flags: ['--evaluation.episodes_per_task', '20', '--rollout.concurrency', '1'],
     signal: abort.signal,
     onEpisode: ({ done }) => done === 3 && abort.abort('SIGINT'),
   });
@@ -334,7 +334,7 @@ describe('what is wrong is said before anything is played', () => {
       /^eval_tasks: none of 1 tasks has checks .* verifier "checks" could judge, and no reward/,
     );
     expect(await refused(`${model} --rollout.top_k 5`)).toMatch(/knows nothing of rollout\.top_k$/);
-    const both = play([model, `${model} --seed 3`]);
+    const both = play([model, `${model} --training.seed 3`]);
     await expect(both).rejects.toThrow(/training\.seed .* are the same for all checkpoints/);
   });
 });

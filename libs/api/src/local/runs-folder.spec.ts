@@ -36,7 +36,11 @@ test.each(['a-file/runs', 'a-file/deep/runs', 'a-file'])(
 test('a run with its own services ends there, before any service starts', async () => {
   writeFileSync(join(folder, 'a-file'), '');
   process.env.UIRL_RUNS_DIR = join(folder, 'a-file/runs');
-  const run = { model: 'small', tasks: { source_type: 'demo_training' }, training: { max_steps: 1 } };
+  const run = {
+    model: { name: 'small' },
+    tasks: { source_type: 'demo_training' },
+    training: { max_steps: 1 },
+  };
   await expect(startRun(run, { services: 'own' })).rejects.toThrow(
     `cannot write to ${process.env.UIRL_RUNS_DIR}, where runs are kept`,
   );

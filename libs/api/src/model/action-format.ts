@@ -7,8 +7,7 @@ import {
   isModelName,
   loadRunFile,
   readCliSettings,
-  readRunFile,
-  type LoadedRunFile,
+  type ReadRunFile,
   type RunFile,
   type RunFileSource,
 } from '@ui-rl/settings';
@@ -16,7 +15,7 @@ import {
 /** The token with which Qwen's models were trained to begin a tool call. */
 const TOOL_CALL = '"<tool_call>"';
 
-export interface LoadedForModel extends LoadedRunFile {
+export interface LoadedForModel extends ReadRunFile {
   /** The action format that the model was trained on, and the evidence for it; undefined if unknown. */
   usualFormat: UsualFormat | undefined;
 }
@@ -47,8 +46,7 @@ export async function loadForModel(
       ? undefined
       : await usualFormatOf(model, { models: settings.models, workingDir: source.workingDir, onPhone });
   if (usualFormat === undefined) return { ...loaded, usualFormat };
-  const assumed = { ...source.assumed, 'model.action_format': usualFormat.format };
-  return { ...loaded, run: readRunFile({ ...source, assumed }, loaded.registry), usualFormat };
+  return { ...loaded, run: loaded.assume({ 'model.action_format': usualFormat.format }), usualFormat };
 }
 
 interface KnownHere {

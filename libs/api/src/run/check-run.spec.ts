@@ -4,7 +4,12 @@ import { placeRun } from './log-path';
 
 const GOLDEN = join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a/model');
 const REASONING = join(__dirname, '../../../../test/golden/fixtures/qwen3-5-a/model');
-const RUN = { model: GOLDEN, tasks: 'demo_training', eval_tasks: 'demo_eval', max_steps: 5 };
+const RUN = {
+  model: { name: GOLDEN },
+  tasks: 'demo_training',
+  eval_tasks: 'demo_eval',
+  training: { max_steps: 5 },
+};
 const own = { services: 'own' } as const;
 
 describe('a look at a run file without starting it', () => {
@@ -12,7 +17,10 @@ describe('a look at a run file without starting it', () => {
     const { tasks, model, run } = await checkRun(RUN, own);
     expect(tasks!.training).toBeGreaterThan(tasks!.evaluation);
     expect(model!.family).toBe('qwen3-vl');
-    const smaller = await checkRun(RUN, { ...own, flags: ['--lora_rank', String(run.model.lora.rank / 2)] });
+    const smaller = await checkRun(RUN, {
+      ...own,
+      flags: ['--model.lora.rank', String(run.model.lora.rank / 2)],
+    });
     expect(smaller.model!.trainedParameters).toBe(model!.trainedParameters / 2);
     const whole = await checkRun({ ...RUN, model: { name: GOLDEN, use_lora: false } }, own);
     expect(whole.model!.trainedParameters).toBeGreaterThan(model!.trainedParameters);
@@ -30,14 +38,14 @@ describe('a look at a run file without starting it', () => {
   });
 
   it('knows models of the hub that are well known, and says nothing of others', async () => {
-    const known = await checkRun({ ...RUN, model: 'Qwen/Qwen3-VL-2B-Instruct' }, own);
+    const known = await checkRun({ ...RUN, model: { name: 'Qwen/Qwen3-VL-2B-Instruct' } }, own);
     expect(known.model!.family).toBe('qwen3-vl');
-    expect((await checkRun({ ...RUN, model: 'lab/something' }, own)).model).toBeNull();
-    expect((await checkRun({ ...RUN, model: 'theirs' }, { services: 'broker' })).model).toBeNull();
+    expect((await checkRun({ ...RUN, model: { name: 'lab/something' } }, own)).model).toBeNull();
+    expect((await checkRun({ ...RUN, model: { name: 'theirs' } }, { services: 'broker' })).model).toBeNull();
   });
 
   it.each([
-    [{ model: '/no/such/model' }, own, /^model\.name: there is no folder \/no\/such\/model/],
+    [{ model: { name: '/no/such/model' } }, own, /^model\.name: there is no folder \/no\/such\/model/],
     [{ model: { name: GOLDEN, lora: { targets: ['nothing'] } } }, own, /^model\.lora: .*"nothing" names no/],
     [{ model: { name: GOLDEN, renderer_name: 'llama3' } }, own, /^model\.renderer_name: .*qwen3_vl_instruct/],
     [{ tasks: { source_type: 'file', path: __filename } }, own, /^tasks: /],
@@ -68,14 +76,14 @@ describe('a look at a run file without starting it', () => {
 
   it('takes the names of a renderer that the model has', async () => {
     for (const name of ['qwen3_vl', 'qwen3_vl_instruct']) {
-      const { run } = await checkRun({ ...RUN, renderer_name: name }, own);
+      const { run } = await checkRun({ ...RUN, model: { name: GOLDEN, renderer_name: name } }, own);
       expect(run.model.renderer_name).toBe(name);
     }
   });
 });
 
 it('places a run by log_path where services are its own, or keep their runs there', async () => {
-  const { run } = await checkRun({ ...RUN, log_path: '/runs/first' }, own);
+  const { run } = await checkRun({ ...RUN, logging: { log_path: '/runs/first' } }, own);
   expect(run.logging).toMatchObject({ log_dir: 'first' });
   expect(run.logging).not.toHaveProperty('log_path');
   const given = structuredClone(run);
@@ -112,28 +120,37 @@ describe('what the documents of related projects show is typed as it stands', ()
     expect(steps).toBe(Math.ceil(tasks!.training / 10));
     expect(run.training).not.toHaveProperty('epochs');
     expect(notes).toEqual([
-      `trains ${steps} steps: one pass over ${tasks!.training} tasks, 10 at a time; --max_steps, --epochs or --max_minutes says otherwise`,
+      expect.stringMatching(
+        /^read model_name as model\.name, group_size as rollout\.group_size, groups_per_batch as training\.groups_per_batch/,
+      ),
+      `trains ${steps} steps: one pass over ${tasks!.training} tasks, 10 at a time; --training.max_steps, --training.epochs or --training.max_minutes says otherwise`,
     ]);
   });
 
-  it('epochs are passes, num_epochs too, and what has its own end has no pass', async () => {
-    expect((await typed(...DEMO, '--epochs', '3')).run.training.max_steps).toBe(16);
-    const two = await typed(...DEMO, '--num_epochs=2', '--max_minutes', '9');
+  it('epochs are passes, and what has its own end has no pass', async () => {
+    expect((await typed(...DEMO, '--training.epochs', '3')).run.training.max_steps).toBe(16);
+    const two = await typed(...DEMO, '--training.epochs=2', '--training.max_minutes', '9');
     expect(two.run.training).toMatchObject({ max_steps: 11, max_minutes: 9 });
-    expect((await typed(...DEMO, '--max_minutes', '9')).run.training.max_steps).toBe(0);
-    expect((await typed(...DEMO, '--max_steps', '9')).notes).toEqual([]);
-    await expect(typed(...DEMO, '--epochs', '3', '--max_steps', '9')).rejects.toThrow(
+    expect((await typed(...DEMO, '--training.max_minutes', '9')).run.training.max_steps).toBe(0);
+    expect((await typed(...DEMO, '--training.max_steps', '9')).notes).toHaveLength(1);
+    await expect(typed(...DEMO, '--training.epochs', '3', '--training.max_steps', '9')).rejects.toThrow(
       'training.epochs and training.max_steps both say how many steps are trained',
     );
-    await expect(typed(...DEMO, '--max_steps', '0')).rejects.toThrow('the training has no end');
+    await expect(typed(...DEMO, '--training.max_steps', '0')).rejects.toThrow('the training has no end');
   });
 
   it('a schedule falls until the end of the passes, which may be too near for its warm-up', async () => {
-    const { run } = await typed(...DEMO, '--lr_schedule', 'cosine', '--warmup_steps', '2');
-    expect(run.training.max_steps).toBe(6);
-    await expect(typed(...DEMO, '--lr_schedule', 'cosine', '--warmup_steps', '7')).rejects.toThrow(
-      'reaches its end at training.max_steps, which is 6',
+    const { run } = await typed(
+      ...DEMO,
+      '--training.schedule',
+      'cosine',
+      '--training.schedule.warmup_steps',
+      '2',
     );
+    expect(run.training.max_steps).toBe(6);
+    await expect(
+      typed(...DEMO, '--training.schedule', 'cosine', '--training.schedule.warmup_steps', '7'),
+    ).rejects.toThrow('reaches its end at training.max_steps, which is 6');
   });
 
   it('all options of the recipe, with a log_path that says where the run is', async () => {
@@ -163,7 +180,10 @@ describe('what the documents of related projects show is typed as it stands', ()
     );
     expect(run.environment.kind).toMatchObject({ name: 'gbox', box_type: 'android' });
     expect(run.logging.log_dir).toBe('first');
-    expect(notes[1]).toMatch(/^logging\.log_path is \/elsewhere\/first.*UIRL_RUNS_DIR=\/elsewhere$/);
+    expect(notes[0]).toMatch(
+      /^read .*box_type as environment\.kind gbox with box_type.*wandb_name as logging\.trackers wandb/,
+    );
+    expect(notes[2]).toMatch(/^logging\.log_path is \/elsewhere\/first.*UIRL_RUNS_DIR=\/elsewhere$/);
   });
 
   it('keys are refused where services run already, and taken for services that the command starts', async () => {
@@ -198,18 +218,18 @@ describe('what the documents of related projects show is typed as it stands', ()
       ['openenv', ['--environment.kind.servers', 'http://127.0.0.1:8000']],
       ['ui-verifiers', []],
     ] as const) {
-      const named = ['--environment.kind', kind, ...options, '--max_steps', '1'];
+      const named = ['--environment.kind', kind, ...options, '--training.max_steps', '1'];
       const { tasks } = await typed(...MODEL, '--tasks', known, ...named, ...rewards);
       expect([kind, tasks!.training]).toEqual([kind, 1]);
     }
     // The environment requires a page.
     const page = typed(...MODEL, '--tasks', CUSTOM, ...rewards);
-    await expect(page).rejects.toThrow(/which no task source understands.*--box_type android/);
+    await expect(page).rejects.toThrow(/which no task source understands.*--environment\.kind gbox/);
   });
 
   it('a session of ui-verifiers is judged by what it counts, unless rewards are named', async () => {
     const sessions = [
-      '--ui_env_urls',
+      '--environment.ui_env_urls',
       'http://127.0.0.1:8000',
       '--task_prompt',
       'Complete the data entry form',

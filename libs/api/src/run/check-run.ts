@@ -69,7 +69,7 @@ export async function checkRun(
   const length = stepsOfEpochs(run, tasks, loaded.registry);
   return {
     ...{ run, tasks, warnings },
-    notes: [length, note].filter((each) => each !== undefined),
+    notes: [...loaded.notes, length, note].filter((each) => each !== undefined),
     model: await checkModel(run, settings.models, services),
     actionFormat: actionFormatText(run, loaded.usualFormat),
   };

@@ -27,5 +27,5 @@ export function stepsOfEpochs(
   refuseConflicts(run, registry);
   const passes = epochs === 1 ? 'one pass' : `${epochs} passes`;
   const several = steps === 1 ? '1 step' : `${steps} steps`;
-  return `trains ${several}: ${passes} over ${counts.training} tasks, ${groups} at a time; --max_steps, --epochs or --max_minutes says otherwise`;
+  return `trains ${several}: ${passes} over ${counts.training} tasks, ${groups} at a time; --training.max_steps, --training.epochs or --training.max_minutes says otherwise`;
 }

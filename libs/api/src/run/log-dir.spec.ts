@@ -31,7 +31,7 @@ it('asks only where an earlier run used the folder, until the answer is one', as
   expect(await decide({ ...asking, log_dir: 'other' })).toBe('ask');
   expect(await decide({ ...asking, log_dir: 'mine' }, 'what?', ' resume ')).toBe('resume');
   await expect(decide({ ...asking, log_dir: 'mine' })).rejects.toThrow(
-    /log_dir mine was used by run earlier: choose with --behavior_if_log_dir_exists/,
+    /log_dir mine was used by run earlier: choose with --logging.behavior_if_log_dir_exists/,
   );
   expect(await decide({ log_dir: 'mine', behavior_if_log_dir_exists: 'overwrite' })).toBe('overwrite');
 });

@@ -27,7 +27,7 @@ export async function decideOnLogDir(
   if (earlier.length === 0) return behavior;
   const found = `logging.log_dir ${logDir} was used by run ${earlier.join(', ')}`;
   if (ask === undefined) {
-    throw new Error(`${found}: choose with --behavior_if_log_dir_exists overwrite, resume or skip`);
+    throw new Error(`${found}: choose with --logging.behavior_if_log_dir_exists overwrite, resume or skip`);
   }
   for (;;) {
     const answer = (await ask(`${found}. overwrite, resume or skip? `)).trim();

@@ -47,7 +47,7 @@ async function announced(run: RunFile): Promise<RunFile | undefined> {
 }
 
 it('uploads what the run file names on this machine, and names its addresses instead', async () => {
-  const run = read(...tasks(), '--load_checkpoint', 'adapter');
+  const run = read(...tasks(), '--model.load_checkpoint', 'adapter');
   const config = (await announced(run))!;
   const { path } = config.tasks[0] as { source_type: string; path: string };
   expect(path).toMatch(/^uirl:\/\/file\/[0-9a-f]{64}\/tasks\.jsonl$/);

@@ -107,7 +107,7 @@ export async function startRun(
   if (services === 'broker') refuseKeys(keys);
   refuseUnreadKeys(keys, registry);
   const placed = placeRun(loaded.run, settings.runsDir, services);
-  const notes = [length, placed.note].filter((note) => note !== undefined);
+  const notes = [...loaded.notes, length, placed.note].filter((note) => note !== undefined);
   const { runsDir } = placed;
   const { run, env } =
     services === 'own' ? nameModelFolder(placed.run, settings.models) : { run: placed.run, env: {} };

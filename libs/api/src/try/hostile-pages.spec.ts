@@ -57,7 +57,7 @@ describe('hostile pages', () => {
       oninput="parent.postMessage(value, '*')">`,
     '/dialog': '<body onclick="alert(1); document.body.append(\'after it\')">x',
   };
-  const TRUSTED = ['--sandbox=off'];
+  const TRUSTED = ['--environment.kind.sandbox=off'];
   const FLAGS = [...TRUSTED, '--environment.deadline_ms=2500'];
 
   it('one that never loads is a clear error within the deadline', async () => {

@@ -99,6 +99,6 @@ export class StagedEpisode {
 function valueOf<T>(reply: Reply<T>, what: string): T {
   if (reply.ok) return reply.value;
   const { code, message } = reply.error;
-  const hint = code === 'no_sandbox' ? '. For a page that you trust: --sandbox off' : '';
+  const hint = code === 'no_sandbox' ? '. For a page that you trust: --environment.kind.sandbox off' : '';
   throw new TryFailure(`${what}: ${message} (${code})${hint}`);
 }

@@ -120,7 +120,7 @@ function runFile(
   hasDemonstration: boolean,
 ): string {
   const { private_origins: origins = [], sandbox } = run.environment.kind as BrowserChoice;
-  const environment = {
+  const browser = {
     ...(origins.length === 0 ? {} : { private_origins: [...origins] }),
     ...(sandbox === 'off' ? { sandbox } : {}),
   };
@@ -133,7 +133,7 @@ function runFile(
     },
     tasks: { source_type: 'file', path: './tasks.yaml' },
     eval_tasks: [],
-    ...(Object.keys(environment).length === 0 ? {} : { environment }),
+    ...(Object.keys(browser).length === 0 ? {} : { environment: { kind: { name: 'browser', ...browser } } }),
     rollout: {
       ...{ group_size: 8, concurrency: 8 },
       ...{ max_tokens: run.rollout.max_tokens, max_turns: task.maxSteps },

@@ -91,8 +91,6 @@ export interface AdvantageComponent<Options = unknown> extends ComponentBase<
   readonly gives?: 'advantages' | 'selection';
   /** Whether estimates include `returns`, for losses that read them. Default false. */
   readonly givesReturns?: boolean;
-  /** Name of the algorithm that it forms with its loss; a run file can select it by that name: `algorithm: ppo`. */
-  readonly algorithm?: string;
   /**
    * Default loss of runs that use this estimator. Default `importance_sampling`; for `selection`, `cross_entropy`.
    */

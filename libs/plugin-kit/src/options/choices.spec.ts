@@ -25,7 +25,7 @@ describe('options with a choice', () => {
     loss: object = { name: 'plain' };
 
     @Doc('the schedule')
-    @Choice('schedule', { optionsKey: 'schedule_options' })
+    @Choice('schedule')
     schedule: unknown = 'cosine';
 
     @Doc('the sources')
@@ -61,13 +61,9 @@ describe('options with a choice', () => {
     ]);
   });
 
-  it('takes options beside the choice, and from the key for them', () => {
-    expect(complete({ loss: 'ppo', clip: 0.3 }).options.loss).toEqual({ name: 'ppo', clip: 0.3 });
-    expect(complete({ schedule_options: { floor: 1 } }).options.schedule).toEqual({
-      name: 'cosine',
-      floor: 1,
-    });
-    expect(complete({ clip: 0.2 })).toMatchObject({ problems: [], options: { loss: { name: 'plain' } } });
+  it('takes options without a name for those of the default', () => {
+    expect(complete({ schedule: { floor: 1 } }).options.schedule).toEqual({ name: 'cosine', floor: 1 });
+    expect(complete({ loss: { name: undefined } }).options.loss).toEqual({ name: 'plain' });
   });
 
   it.each([
@@ -82,8 +78,13 @@ describe('options with a choice', () => {
       'type',
       /^here: tasks is \{"count":1\}, expected the name of a task-source, or an object with source_type and its options, or a list of such/,
     ],
-    [{ loss: 'ppo', clip: 0 }, 'type', 'here: loss.clip is 0, expected a number above 0 (clips)'],
-    [{ clip: 0.3 }, 'conflict', 'here: clip would have no effect: it needs loss ppo'],
+    [{ loss: { name: 'ppo', clip: 0 } }, 'type', 'here: loss.clip is 0, expected a number above 0 (clips)'],
+    [
+      { loss: { clip: 0.3 } },
+      'unknown',
+      'here: unknown option "loss.clip" of policy-loss plain. It is one of ppo.',
+    ],
+    [{ loss: 'ppo', clip: 0.3 }, 'unknown', /^here: unknown option "clip"/],
     [
       { loss: { name: 'plain', clip: 0.3 } },
       'unknown',
@@ -94,7 +95,6 @@ describe('options with a choice', () => {
       'unknown',
       'here: unknown option "loss.clpi" of policy-loss ppo. Did you mean clip?',
     ],
-    [{ loss: { name: 'ppo', clip: 0.3 }, clip: 0.4 }, 'conflict', 'here: loss.clip is given twice'],
     [
       { tasks: [{ source_type: 'ids', count: 0 }] },
       'type',
@@ -108,31 +108,5 @@ describe('options with a choice', () => {
         message: typeof message === 'string' ? message : (expect.stringMatching(message) as string),
       }),
     ]);
-  });
-
-  it('refuses an option that may belong to several of them', () => {
-    class Two {
-      @Doc('one')
-      @Choice('policy-loss')
-      one = 'ppo';
-
-      @Doc('two')
-      @Choice('policy-loss')
-      two = 'ppo';
-    }
-    const { problems } = completeOptions(Two, { clip: 1 }, { where: 'here', components });
-    expect(problems.map(({ message }) => message)).toEqual([
-      'here: clip may mean one.clip or two.clip: say which',
-    ]);
-  });
-
-  it('says where an option was written that stands beside its choice', () => {
-    const where = (path: string) => `at ${path}`;
-    const { problems } = completeOptions(
-      Algorithm,
-      { loss: 'ppo', clip: -1, tasks: 'ids' },
-      { where, components },
-    );
-    expect(problems[0].message).toMatch(/^at clip: loss\.clip is -1/);
   });
 });

@@ -6,7 +6,7 @@ import { isRecord, show } from '../show';
 import { choiceKey } from './choice-key';
 import { describeOptions } from './describe';
 import { isNeedMet, needInWords } from './needs';
-import { showOption, withoutSecrets } from './secrets';
+import { showOption } from './secrets';
 import type { OptionInfo, OptionsClass } from './types';
 
 export interface OptionProblem {
@@ -34,8 +34,6 @@ export interface CompletionContext {
   /** Path of the options themselves: `algorithm.loss`. */
   path?: string;
   components?: ComponentCatalogue;
-  /** Called for an option that is written beside its choice, with its path and its source. */
-  moved?: (path: string, writtenAt: string) => void;
   /** The problem to report for an unknown option. Default: similar names. */
   unknown?: (path: string) => Pick<OptionProblem, 'category' | 'message'>;
 }
@@ -56,8 +54,7 @@ type Given = Readonly<Record<string, unknown>>;
 
 /**
  * Fills in defaults and validates the input with its class: returns the validated instance, or all problems at once.
- * Nested groups and chosen components are completed by their own classes; an option of a chosen component may also be
- * written beside the choice.
+ * Nested groups and chosen components are completed by their own classes.
  */
 export function completeOptions<T extends object>(
   type: OptionsClass<T>,
@@ -71,20 +68,22 @@ export function completeOptions<T extends object>(
 
 class Completion {
   readonly problems: OptionProblem[] = [];
-  /** Sources of options that were moved into their choices. */
-  private readonly writtenAt = new Map<string, string>();
 
   constructor(private readonly context: CompletionContext) {}
 
-  complete(type: OptionsClass, written: Given, path: string, owner?: Owner): object {
+  complete(type: OptionsClass, given: Given, path: string, owner?: Owner): object {
     const infos = describeOptions(type);
     const instance = new type() as Record<string, unknown>;
-    const given = this.withImplied(infos, written, instance);
-    const beside = this.distribute(infos, given, instance, path, owner);
+    for (const key of Object.keys(given)) {
+      if (infos.some(({ name }) => name === key)) continue;
+      const inner = owner === undefined && isRecord(given[key]) ? Object.keys(given[key]) : [];
+      const unknown = inner.length === 0 ? [key] : inner.map((name) => join(key, name));
+      for (const each of unknown) this.refuseUnknown(infos, each, path, owner);
+    }
     const broken = new Set<string>();
     for (const info of infos) {
       const found = this.problems.length;
-      const value = this.valueOf(info, given[info.name], beside.get(info.name), join(path, info.name));
+      const value = this.valueOf(info, given[info.name], join(path, info.name));
       if (value !== undefined) instance[info.name] = value;
       else if (instance[info.name] === undefined) delete instance[info.name];
       if (this.problems.length > found) broken.add(info.name);
@@ -95,9 +94,9 @@ class Completion {
   }
 
   /** The value of an option; undefined to use its default. */
-  private valueOf(info: OptionInfo, value: unknown, beside: Given | undefined, path: string): unknown {
+  private valueOf(info: OptionInfo, value: unknown, path: string): unknown {
     if (info.group !== undefined) return this.group(info.group, value, path);
-    if (info.choice !== undefined) return this.choice(info, value ?? info.default, beside ?? {}, path);
+    if (info.choice !== undefined) return this.choice(info, value ?? info.default, path);
     const optional = !info.required && info.default === undefined;
     if (value === undefined || (value === null && optional)) {
       if (info.required) this.missing(info, path);
@@ -116,7 +115,7 @@ class Completion {
       info.choice === undefined
         ? { fallback: info.default, value }
         : // With all of its options, as in a stored run file.
-          { fallback: this.valueOf(info, undefined, undefined, full), value: siblings[name] };
+          { fallback: this.valueOf(info, undefined, full), value: siblings[name] };
     const written: { full: string; fallback: unknown; value: unknown }[] =
       group === undefined
         ? [{ full, ...own }]
@@ -137,48 +136,29 @@ class Completion {
     if (value === undefined || value === null || isRecord(value)) {
       return this.complete(type, isRecord(value) ? value : {}, path);
     }
-    this.refuse('type', path, `${path} is a group of options, found ${show(value)}`);
+    const [{ name }] = describeOptions(type);
+    this.refuse('type', path, `${path} is a group of options such as ${name}, found ${show(value)}`);
     return new type();
   }
 
-  private choice(info: OptionInfo, value: unknown, beside: Given, path: string): unknown {
+  private choice(info: OptionInfo, value: unknown, path: string): unknown {
     if (value === undefined) {
       if (info.required) this.missing(info, path);
       return undefined;
     }
-    if (info.choice?.many !== true) return this.chosen(info, value, beside, path);
-    if (!Array.isArray(value)) return [this.chosen(info, value, beside, path)];
-    return value.map((entry, index) => {
-      const own = Object.entries(beside).filter(([name]) => this.optionOf(info, entry, name) !== undefined);
-      return this.chosen(info, entry, Object.fromEntries(own), `${path}[${index}]`);
-    });
+    if (info.choice?.many !== true) return this.chosen(info, value, path);
+    const entries = Array.isArray(value) ? value : [value];
+    return entries.map((entry, index) =>
+      this.chosen(info, entry, Array.isArray(value) ? `${path}[${index}]` : path),
+    );
   }
 
-  /** Adds components to lists if one of their options is written beside the list. */
-  private withImplied(infos: readonly OptionInfo[], written: Given, defaults: Given): Given {
-    const given = { ...written };
-    for (const info of infos.filter(({ choice }) => choice?.beside === true)) {
-      const { kind } = info.choice!;
-      for (const [key, value] of Object.entries(written)) {
-        const chosen = listOf(given[info.name] ?? defaults[info.name]);
-        if (infos.some(({ name }) => name === key) || chosen.some((each) => this.optionOf(info, each, key)))
-          continue;
-        const [implied, ...others] = this.having(kind, key);
-        if (implied === undefined || others.length > 0) continue;
-        // An empty value is not a reason to choose the component.
-        if (value === null || value === undefined) delete given[key];
-        else given[info.name] = [...chosen, implied];
-      }
-    }
-    return given;
-  }
-
-  /** One component with all of its options: `{name, …}`. */
-  private chosen(info: OptionInfo, value: unknown, beside: Given, path: string): unknown {
+  /** One component with all of its options: `{name, …}`. Options without a name are those of the default. */
+  private chosen(info: OptionInfo, value: unknown, path: string): unknown {
     const { kind } = info.choice!;
     const key = choiceKey(kind);
-    const given = isRecord(value) ? value : { [key]: value };
-    const { [key]: name, ...options } = given;
+    const usual = isRecord(info.default) ? info.default[key] : info.default;
+    const { [key]: name = usual, ...options } = isRecord(value) ? value : { [key]: value };
     if (typeof name !== 'string' || name === '') {
       this.refuse(
         'type',
@@ -189,14 +169,7 @@ class Completion {
     }
     const type = this.classOf(kind, name, path);
     if (type === undefined) return undefined;
-    for (const option of Object.keys(options)) {
-      if (option in beside)
-        this.refuse('conflict', join(path, option), `${join(path, option)} is given twice`);
-    }
-    return {
-      [key]: name,
-      ...this.complete(type, { ...beside, ...options }, path, { kind, component: name }),
-    };
+    return { [key]: name, ...this.complete(type, options, path, { kind, component: name }) };
   }
 
   private classOf(kind: ComponentKind, name: string, path: string): OptionsClass | undefined {
@@ -208,101 +181,13 @@ class Completion {
     }
   }
 
-  /** Assigns options that are written beside choices to their choices; rejects those that belong to none. */
-  private distribute(
-    infos: readonly OptionInfo[],
-    given: Given,
-    defaults: Given,
-    path: string,
-    owner: Owner | undefined,
-  ): Map<string, Record<string, unknown>> {
-    const beside = new Map<string, Record<string, unknown>>();
-    const choices = infos.filter(({ choice }) => choice?.many === false || choice?.beside === true);
-    const give = (choice: OptionInfo, key: string, option: string, value: unknown) => {
-      const full = join(
-        this.placeOf(choice, given[choice.name] ?? defaults[choice.name], option, path),
-        option,
-      );
-      this.writtenAt.set(full, join(path, key));
-      this.context.moved?.(full, join(path, key));
-      beside.set(choice.name, { ...beside.get(choice.name), [option]: value });
-    };
-    for (const [key, value] of Object.entries(given)) {
-      if (infos.some(({ name }) => name === key)) continue;
-      const container = choices.find(({ choice }) => choice?.optionsKey === key);
-      if (container !== undefined && !isRecord(value)) {
-        this.refuse(
-          'type',
-          join(path, key),
-          `${join(path, key)} is ${show(withoutSecrets(value))}, expected an object`,
-        );
-        continue;
-      }
-      if (container !== undefined && isRecord(value)) {
-        for (const [option, each] of Object.entries(value)) give(container, `${key}.${option}`, option, each);
-        continue;
-      }
-      const owners = choices.flatMap((choice) => {
-        const chosen = given[choice.name] ?? defaults[choice.name];
-        const options = listOf(chosen).map((each) => this.optionOf(choice, each, key));
-        return options.flatMap((option) => (option === undefined ? [] : [{ choice, option }]));
-      });
-      if (owners.length === 1) give(owners[0].choice, key, owners[0].option.name, value);
-      else if (owners.length > 1)
-        this.refuseAmbiguous(
-          owners.map(({ choice }) => choice),
-          key,
-          path,
-        );
-      else if (!this.refuseIdle(choices, key, value, path)) this.refuseUnknown(infos, key, path, owner);
-    }
-    return beside;
-  }
-
-  /** Path of the choice whose component has the option: `algorithm.loss`, `logging.trackers[1]`. */
-  private placeOf(info: OptionInfo, chosen: unknown, option: string, path: string): string {
-    const place = join(path, info.name);
-    if (!Array.isArray(chosen)) return place;
-    return `${place}[${chosen.findIndex((each) => this.optionOf(info, each, option) !== undefined)}]`;
-  }
-
-  /** The option of that name of the chosen component. */
-  private optionOf(info: OptionInfo, value: unknown, name: string): OptionInfo | undefined {
-    const { kind } = info.choice!;
-    const chosen = isRecord(value) ? value[choiceKey(kind)] : value;
-    const known = this.context.components?.names(kind) ?? [];
-    return typeof chosen === 'string' && known.includes(chosen) ? this.find(kind, chosen, name) : undefined;
-  }
-
-  private find(kind: ComponentKind, component: string, option: string): OptionInfo | undefined {
-    const type = this.context.components!.optionsClass(kind, component);
-    return describeOptions(type).find(({ name, aliases }) => name === option || aliases.includes(option));
-  }
-
-  private refuseAmbiguous(choices: readonly OptionInfo[], key: string, path: string): void {
-    const places = choices.map(({ name }) => join(join(path, name), key));
-    this.refuse('conflict', join(path, key), `${join(path, key)} may mean ${places.join(' or ')}: say which`);
-  }
-
-  /** Rejects an option of an unchosen component of the same kind; returns false if no component has it. */
-  private refuseIdle(choices: readonly OptionInfo[], key: string, value: unknown, path: string): boolean {
-    for (const { name, choice } of choices) {
-      const { kind } = choice!;
-      const owners = this.having(kind, key);
-      if (owners.length === 0) continue;
-      // Harmless if it equals the default: a stored run file may contain every option.
-      if (owners.some((owner) => isDeepStrictEqual(this.find(kind, owner, key)?.default, value))) return true;
-      const full = join(path, key);
-      const needs = `${join(path, name)} ${owners.join(' or ')}`;
-      this.refuse('conflict', full, `${full} would have no effect: it needs ${needs}`);
-      return true;
-    }
-    return false;
-  }
-
   private having(kind: ComponentKind, option: string): string[] {
     const names = this.context.components?.names(kind) ?? [];
-    return names.filter((component) => this.find(kind, component, option) !== undefined);
+    return names.filter((component) =>
+      describeOptions(this.context.components!.optionsClass(kind, component)).some(
+        ({ name }) => name === option,
+      ),
+    );
   }
 
   private refuseUnknown(
@@ -326,8 +211,7 @@ class Completion {
       others.length > 0
         ? ` It is one of ${others.join(' and ')}.`
         : didYouMean(key, names) || ` ${knownOptions(names)}`;
-    const written = this.writtenAt.get(full) ?? full;
-    this.refuse('unknown', full, `unknown option "${written}" of ${owner.kind} ${owner.component}.${hint}`);
+    this.refuse('unknown', full, `unknown option "${full}" of ${owner.kind} ${owner.component}.${hint}`);
   }
 
   private validate(
@@ -351,15 +235,9 @@ class Completion {
 
   private refuse(category: OptionProblem['category'], path: string, message: string): void {
     const { where } = this.context;
-    const written = this.writtenAt.get(path) ?? path;
-    const place = typeof where === 'string' ? where : where(written);
+    const place = typeof where === 'string' ? where : where(path);
     this.problems.push({ category, path, message: `${place}: ${message}` });
   }
-}
-
-function listOf(value: unknown): unknown[] {
-  if (value === undefined || value === null) return [];
-  return Array.isArray(value) ? value : [value];
 }
 
 function knownOptions(names: readonly string[]): string {

@@ -4,11 +4,6 @@ import { expectedFile, fitsFile } from './file-values';
 import type { ChoiceNote, FileNote, NeedsNote, OptionsClass } from './types';
 
 export interface DocExtras {
-  /**
-   * Aliases: a bare word is a flag (`--seed`), a dotted path is a former path in the run file (`model.device`) and
-   * also a flag.
-   */
-  aliases?: readonly string[];
   /** Such as a password: never shown. */
   secret?: boolean;
 }
@@ -16,7 +11,6 @@ export interface DocExtras {
 /** Metadata of a property besides its validators. */
 export interface PropertyNote {
   doc?: string;
-  aliases?: readonly string[];
   secret?: boolean;
   /** A nested class of options. */
   group?: () => OptionsClass;
@@ -51,8 +45,8 @@ function note(prototype: object, property: string, add: PropertyNote): void {
 }
 
 /** The help of an option: its meaning and unit. */
-export function Doc(text: string, { aliases = [], secret = false }: DocExtras = {}): PropertyDecorator {
-  return (prototype, property) => note(prototype, String(property), { doc: text, aliases, secret });
+export function Doc(text: string, { secret = false }: DocExtras = {}): PropertyDecorator {
+  return (prototype, property) => note(prototype, String(property), { doc: text, secret });
 }
 
 /** A group of options: an instance of another class of options. */
@@ -62,22 +56,13 @@ export function Group(type: () => OptionsClass): PropertyDecorator {
 
 /**
  * A component chosen by name: `loss: ppo`, or `loss: {name: ppo, clip_high: 0.28}`. Its own class validates and
- * completes its options; they may also be written beside the choice (`algorithm: {loss: ppo, clip_high: 0.28}`).
+ * completes its options. @param many a list of components
  */
 export function Choice(
   kind: ComponentKind,
-  { many = false, beside, flagsByPath, optionsKey }: Partial<Omit<ChoiceNote, 'kind'>> = {},
+  { many = false }: Partial<Pick<ChoiceNote, 'many'>> = {},
 ): PropertyDecorator {
-  return (prototype, property) =>
-    note(prototype, String(property), {
-      choice: {
-        kind,
-        many,
-        ...(beside === undefined ? {} : { beside }),
-        ...(flagsByPath === undefined ? {} : { flagsByPath }),
-        ...(optionsKey === undefined ? {} : { optionsKey }),
-      },
-    });
+  return (prototype, property) => note(prototype, String(property), { choice: { kind, many } });
 }
 
 /**

@@ -32,7 +32,6 @@ function readOptions(type: OptionsClass): OptionInfo[] {
     const choices = choicesOf(checks);
     return {
       name,
-      aliases: note.aliases ?? [],
       doc: note.doc ?? '',
       ...shape,
       ...(note.fits === undefined ? {} : note.fits),

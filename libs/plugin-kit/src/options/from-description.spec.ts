@@ -2,7 +2,7 @@ import { completeOptions, describeOptions, fromDescription, type OptionDescripti
 
 describe('fromDescription', () => {
   const description = {
-    rate: { type: 'number', description: 'a rate', default: 0.5, above: 0, atMost: 1, aliases: ['r'] },
+    rate: { type: 'number', description: 'a rate', default: 0.5, above: 0, atMost: 1 },
     steps: { type: 'integer', description: 'steps', required: true, atLeast: 1 },
     mode: { type: 'text', description: 'a mode', choices: ['fast', 'slow'], default: 'fast' },
     tags: { type: 'list', description: 'tags', default: ['a'] },
@@ -19,7 +19,6 @@ describe('fromDescription', () => {
         type: 'number',
         expected: 'a number above 0 and at most 1',
         default: 0.5,
-        aliases: ['r'],
       },
       { name: 'steps', type: 'integer', expected: 'a whole number of at least 1', required: true },
       { name: 'mode', type: 'text', expected: 'one of fast, slow', choices: ['fast', 'slow'] },

@@ -32,7 +32,6 @@ const KEYS: Readonly<Record<keyof OptionDescription, string>> = {
   below: 'a number',
   choices: 'a list of texts',
   of: `one of ${ELEMENTS.join(', ')}`,
-  aliases: 'a list of texts',
   secret: 'true or false',
 };
 
@@ -57,7 +56,7 @@ function decorate(prototype: object, name: string, option: OptionDescription): v
   const apply = (decorators: PropertyDecorator[]) => {
     for (const decorator of decorators) decorator(prototype, name);
   };
-  apply([Doc(option.description, { aliases: option.aliases ?? [], secret: option.secret ?? false })]);
+  apply([Doc(option.description, { secret: option.secret ?? false })]);
   if (fallback === undefined && !required) apply([IsOptional()]);
   if (type === 'file' || type === 'folder') return apply([LocalFile({ kind: type })]);
   if (type !== 'list') return apply(checksOf(type, option, {}));
@@ -128,7 +127,6 @@ function fits(key: keyof OptionDescription, value: unknown): boolean {
     case 'secret':
       return typeof value === 'boolean';
     case 'choices':
-    case 'aliases':
       return Array.isArray(value) && value.every((entry) => typeof entry === 'string');
     case 'default':
       return true;

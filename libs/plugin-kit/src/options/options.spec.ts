@@ -37,7 +37,7 @@ class Inner {
 }
 
 class Base {
-  @Doc('a share', { aliases: ['share'] })
+  @Doc('a share')
   @IsNumber()
   @Min(0)
   @Below(1)
@@ -94,7 +94,7 @@ describe('describeOptions', () => {
       'dropout',
       { type: 'number', expected: 'a number of at least 0 and below 1', default: 0, required: false },
     ],
-    ['dropout', { aliases: ['share'], doc: 'a share' }],
+    ['dropout', { doc: 'a share' }],
     ['who', { type: 'text', expected: 'a text that is not empty', required: true, default: undefined }],
     ['bound', { type: 'number', expected: 'a number above 1', required: false }],
     ['kind', { type: 'text', expected: 'one of a, b', choices: ['a', 'b'], default: 'a' }],
@@ -183,7 +183,7 @@ describe('completeOptions', () => {
   it.each([
     [{ dropuot: 1 }, 'here: unknown option "dropuot". Did you mean dropout?'],
     [{ inner: { conut: 1 } }, 'here: unknown option "inner.conut". Did you mean count?'],
-    [{ inner: 3 }, 'here: inner is a group of options, found 3'],
+    [{ inner: 3 }, 'here: inner is a group of options such as count, found 3'],
     [{ dropout: 1 }, 'here: dropout is 1, expected a number of at least 0 and below 1 (a share)'],
     [{ dropout: Number.NaN }, 'here: dropout is null, expected a number of at least 0 and below 1 (a share)'],
     [{ dropout: null }, 'here: dropout is null, expected a number of at least 0 and below 1 (a share)'],

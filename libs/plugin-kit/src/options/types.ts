@@ -23,8 +23,6 @@ export interface OptionDescription {
   choices?: readonly string[];
   /** Type of a list's elements. Default: text. */
   of?: 'number' | 'integer' | 'boolean' | 'text' | 'file' | 'folder' | 'object';
-  /** Other names, see `Doc`. */
-  aliases?: readonly string[];
   /** Such as a password: never shown. */
   secret?: boolean;
 }
@@ -49,18 +47,6 @@ export interface ChoiceNote {
   kind: ComponentKind;
   /** A list of components instead of one. */
   many: boolean;
-  /**
-   * For a list: options of its components may be written beside it, too, and an option that no entry has adds the
-   * component that has it (`wandb_project: mine`).
-   */
-  beside?: boolean;
-  /**
-   * Options of the component have flags only by their path, because their bare names refer to another choice of this
-   * kind.
-   */
-  flagsByPath?: boolean;
-  /** A key beside the choice whose object value also holds options of the component. */
-  optionsKey?: string;
 }
 
 /** A file or folder on the machine that starts the run, or a list of these. */
@@ -81,8 +67,6 @@ export interface NeedsNote {
 /** Description of one option, derived from its class. */
 export interface OptionInfo {
   name: string;
-  /** Other names, see `Doc`. */
-  aliases: readonly string[];
   /** Help text. */
   doc: string;
   type: OptionType;

@@ -59,7 +59,7 @@ export class TaskEntries {
       throw new PluginError(
         'option',
         `tasks: ${where} is ${show(description)}, which no task source understands, such as "Turn on Bluetooth": name the environment that it is played in ` +
-          '(environment of the run file, such as --box_type android or --ui_env_urls http://HOST:8000; or option environment of the source), or write the whole task',
+          '(environment of the run file, such as --environment.kind gbox; or option environment of the source), or write the whole task',
       );
     }
     return { ...this.completed(readTask({ description }, where)), id: idOf(description) };

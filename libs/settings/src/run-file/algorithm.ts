@@ -2,34 +2,31 @@ import { IsBoolean, IsIn, IsInt, IsNumber, IsOptional, Min } from 'class-validat
 import { Above, Choice, Doc, Needs, type ComponentChoice } from '@ui-rl/plugin-kit';
 
 export class AlgorithmGroup {
-  @Doc('how rewards become what is trained', { aliases: ['algorithm', 'algorithm.name'] })
+  @Doc('how rewards become what is trained')
   @Choice('advantage')
   advantage: ComponentChoice = { name: 'dr_grpo' };
 
-  @Doc('policy loss; default: the one that goes with the advantage', { aliases: ['loss'] })
+  @Doc('policy loss; default: the one that goes with the advantage')
   @Choice('policy-loss')
   @IsOptional()
   loss: ComponentChoice;
 
-  @Doc('terms besides the loss, which do not look at rewards', { aliases: ['regularizers'] })
+  @Doc('terms besides the loss, which do not look at rewards')
   @Choice('regularizer', { many: true })
   regularizers: ComponentChoice[] = [];
 
   @Doc(
     'takes off the advantage of each token how much further than the mean of the batch it has drifted from the base model; 0 = nothing',
-    { aliases: ['kl_penalty_coef'] },
   )
   @IsNumber()
   @Min(0)
   kl_penalty_coef = 0;
 
-  @Doc('measures how far each step moved the policy, in two more passes over its batch', {
-    aliases: ['compute_post_kl'],
-  })
+  @Doc('measures how far each step moved the policy, in two more passes over its batch')
   @IsBoolean()
   compute_post_kl = false;
 
-  @Doc('weights of tokens that another policy sampled', { aliases: ['correction'] })
+  @Doc('weights of tokens that another policy sampled')
   @Choice('correction')
   correction: ComponentChoice = { name: 'none' };
 
@@ -48,7 +45,6 @@ export class AlgorithmGroup {
 
   @Doc(
     'tokens before rollout.max_tokens in which an answer loses reward, in a line up to overlong_penalty; 0 = long answers lose nothing',
-    { aliases: ['overlong_buffer'] },
   )
   @IsInt()
   @Min(0)

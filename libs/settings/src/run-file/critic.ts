@@ -28,11 +28,11 @@ export class CriticGroup {
   learning_rate = 1e-4;
 
   @Doc('what the critic minimizes')
-  @Choice('policy-loss', { flagsByPath: true })
+  @Choice('policy-loss')
   loss: ComponentChoice = { name: 'value' };
 
   @Doc('how gradients change the critic')
-  @Choice('optimizer', { flagsByPath: true })
+  @Choice('optimizer')
   optimizer: ComponentChoice = { name: 'adamw' };
 
   @Doc('gradients of the critic are scaled down to this norm; 0 = never')

@@ -3,7 +3,7 @@ import { Choice, Doc, MAX_WAIT_MS, type ComponentChoice } from '@ui-rl/plugin-ki
 
 export class EnvironmentGroup {
   @Doc('environment of tasks that name none')
-  @Choice('environment', { optionsKey: 'options' })
+  @Choice('environment')
   kind: ComponentChoice = { name: 'browser' };
 
   @Doc('sessions an env service keeps open at once')

@@ -21,7 +21,7 @@ export class EvaluationGroup {
   @Min(0)
   temperature = 0;
 
-  @Doc('evaluate the model as loaded before it is trained', { aliases: ['baseline'] })
+  @Doc('evaluate the model as loaded before it is trained')
   @IsBoolean()
   baseline = true;
 

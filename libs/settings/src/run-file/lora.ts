@@ -14,34 +14,25 @@ export function LayerTargets(): PropertyDecorator {
 
 /** `LoraOptions` of an engine, in run-file form. */
 export class LoraGroup {
-  @Doc('rank of the adapter', {
-    aliases: ['lora_rank', 'lora_config.r', 'model.lora_config.r'],
-  })
+  @Doc('rank of the adapter')
   @IsInt()
   @Min(1)
   rank = 32;
 
-  @Doc('the adapter is scaled by alpha / rank', {
-    aliases: ['lora_alpha', 'lora_config.lora_alpha', 'model.lora_config.lora_alpha'],
-  })
+  @Doc('the adapter is scaled by alpha / rank')
   @Above(0)
   alpha = 64;
 
-  @Doc('the adapter is scaled by alpha / √rank instead', {
-    aliases: ['lora_config.use_rslora', 'model.lora_config.use_rslora'],
-  })
+  @Doc('the adapter is scaled by alpha / √rank instead')
   @IsBoolean()
   use_rslora = false;
 
-  @Doc('linear layers that get an adapter', {
-    aliases: ['lora_config.target_modules', 'model.lora_config.target_modules'],
-  })
+  @Doc('linear layers that get an adapter')
   @LayerTargets()
   targets: string | string[] = 'all-linear';
 
   @Doc(
     'share of what an adapter reads that is dropped in training; the trained policy is then not quite the sampled one',
-    { aliases: ['lora_config.lora_dropout', 'model.lora_config.lora_dropout'] },
   )
   @Min(0)
   @Below(1)

@@ -5,7 +5,6 @@ import { LoraGroup } from './lora';
 export class ModelGroup {
   @Doc(
     'the model: organisation/name[@revision] on the hub, or a name of UIRL_MODELS; services that end with the run take a Hugging Face folder, too',
-    { aliases: ['model', 'model_name'] },
   )
   @IsString()
   @IsNotEmpty()
@@ -22,19 +21,17 @@ export class ModelGroup {
 
   @Doc(
     'checkpoint of another run, or folder of an adapter, whose weights this one begins with; its optimizer starts anew',
-    { aliases: ['load_checkpoint', 'load_checkpoint_path'] },
   )
   @IsOptional()
   @LocalFile({ kind: 'folder', checkpoints: true })
   load_checkpoint?: string;
 
-  @Doc('how the policy writes its actions', { aliases: ['action_format'] })
+  @Doc('how the policy writes its actions')
   @Choice('action-dialect')
   action_format: ComponentChoice = { name: 'json' };
 
   @Doc(
     'name of the renderer that messages are expected to go through; a model with another one is refused; default: whichever the model has',
-    { aliases: ['renderer_name'] },
   )
   @IsOptional()
   @IsString()

@@ -12,26 +12,23 @@ export class RolloutGroup {
   @IsIn(['actors', 'agents'])
   played_by: 'actors' | 'agents' = 'actors';
 
-  @Doc('episodes of one task and start, compared with one another', { aliases: ['group_size'] })
+  @Doc('episodes of one task and start, compared with one another')
   @IsInt()
   @Min(1)
   group_size = 4;
 
-  @Doc('sampling temperature of training episodes', { aliases: ['temperature'] })
+  @Doc('sampling temperature of training episodes')
   @Above(0)
   temperature = 1;
 
   @Doc(
     'sampled from is the smallest set of likeliest tokens with this probability together (512 tokens at most), and trained as such; 1: all',
-    { aliases: ['top_p'] },
   )
   @Above(0)
   @Max(1)
   top_p = 1;
 
-  @Doc('sampled from are so many of the likeliest tokens, and trained as such; 0: all', {
-    aliases: ['top_k'],
-  })
+  @Doc('sampled from are so many of the likeliest tokens, and trained as such; 0: all')
   @IsInt()
   @Min(0)
   @Max(512)
@@ -39,31 +36,26 @@ export class RolloutGroup {
 
   @Doc(
     'whether only answers are sampled that the action format can read, and trained as drawn from those; the answer is the action alone',
-    { aliases: ['constrain_actions'] },
   )
   @IsBoolean()
   constrain_actions = false;
 
-  @Doc('tokens of one answer', { aliases: ['max_tokens'] })
+  @Doc('tokens of one answer')
   @IsInt()
   @Min(1)
   max_tokens = 2048;
 
-  @Doc('turns of an episode, unless the task allows fewer', {
-    aliases: ['max_turns', 'max_steps_per_episode', 'actor.max_steps_per_episode'],
-  })
+  @Doc('turns of an episode, unless the task allows fewer')
   @IsInt()
   @Min(1)
   max_turns = 20;
 
-  @Doc('episodes an actor plays at once', { aliases: ['concurrency'] })
+  @Doc('episodes an actor plays at once')
   @IsInt()
   @Min(1)
   concurrency = 8;
 
-  @Doc('actor services that ui-rl up and quickstart start on this machine for the run', {
-    aliases: ['num_actors', 'actor.num_actors'],
-  })
+  @Doc('actor services that ui-rl up and quickstart start on this machine for the run')
   @IsInt()
   @Min(1)
   @Max(MAX_ACTORS)

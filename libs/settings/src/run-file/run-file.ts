@@ -15,7 +15,6 @@ export class AsyncGroup {
   @Doc(
     'steps that the policy of a trained token may be behind the one that is trained; 0 = strictly on-policy. Above, ' +
       'episodes are played while others are trained, and tokens that come too late are not trained',
-    { aliases: ['max_steps_off_policy'] },
   )
   @IsInt()
   @Min(0)
@@ -23,7 +22,6 @@ export class AsyncGroup {
 
   @Doc(
     'answers in progress continue with new weights between two tokens, instead of ending with those they began with',
-    { aliases: ['in_flight_updates'] },
   )
   @IsBoolean()
   in_flight_updates = false;
@@ -31,7 +29,6 @@ export class AsyncGroup {
   @Doc(
     'with max_steps_off_policy above 0, another episode is requested where one takes so many times as long as the median, ' +
       'and the first to come counts; 0 = never; default: 4',
-    { aliases: ['straggler_factor'] },
   )
   @IsOptional()
   @Fits(
@@ -42,14 +39,12 @@ export class AsyncGroup {
 }
 
 export class LoggingGroup {
-  @Doc('first part of the run id', { aliases: ['run_name', 'name'] })
+  @Doc('first part of the run id')
   @IsString()
   @IsNotEmpty()
   run_name = 'run';
 
-  @Doc('folder of the run, in the folder of all runs on the machine of the learner; default: the run id', {
-    aliases: ['log_dir'],
-  })
+  @Doc('folder of the run, in the folder of all runs on the machine of the learner; default: the run id')
   @IsOptional()
   @Fits(
     'the name of a folder (letters, digits, ".", "_" and "-"), no path: UIRL_RUNS_DIR says where the learner keeps its runs',
@@ -59,7 +54,6 @@ export class LoggingGroup {
 
   @Doc(
     'log_dir as a path, in place of log_dir, for services that end with the run; those of a broker keep all runs in their UIRL_RUNS_DIR',
-    { aliases: ['log_path'] },
   )
   @IsOptional()
   @Fits(
@@ -71,29 +65,23 @@ export class LoggingGroup {
   @Doc(
     'where another run left checkpoints in log_dir: overwrite them and all else there, skip this run, resume from the newest one, ' +
       'with what that run left moved into earlier.<run> there, or ask (on the command line)',
-    { aliases: ['behavior_if_log_dir_exists'] },
   )
   @IsIn(['ask', 'overwrite', 'skip', 'resume'])
   behavior_if_log_dir_exists: 'ask' | 'overwrite' | 'skip' | 'resume' = 'ask';
 
-  @Doc('checkpoints that other machines can have: of every step, those that are kept, or none', {
-    aliases: ['upload_checkpoints'],
-  })
+  @Doc('checkpoints that other machines can have: of every step, those that are kept, or none')
   @IsIn(['all', 'kept', 'none'])
   upload_checkpoints: 'all' | 'kept' | 'none' = 'all';
 
   @Doc(
     'groups of each step that are written as pages for people, with screenshots, into the folder of the run; those of the newest 100 steps stay',
-    { aliases: ['num_groups_to_log'] },
   )
   @IsInt()
   @Min(0)
   num_groups_to_log = 1;
 
-  @Doc('what records the run besides the monitor; an option of one that is not named adds it', {
-    aliases: ['trackers'],
-  })
-  @Choice('tracker', { many: true, beside: true })
+  @Doc('what records the run besides the monitor; an option of one that is not named adds it')
+  @Choice('tracker', { many: true })
   trackers: ComponentChoice[] = [{ name: 'jsonl' }];
 }
 

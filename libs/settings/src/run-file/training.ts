@@ -4,15 +4,15 @@ import { CollapseGuardGroup } from './collapse-guard';
 import { WarmStartGroup } from './warm-start';
 
 export class TrainingGroup {
-  @Doc('learning rate after warm-up', { aliases: ['learning_rate'] })
+  @Doc('learning rate after warm-up')
   @Above(0)
   learning_rate = 1e-5;
 
-  @Doc('course of the learning rate over max_steps', { aliases: ['lr_schedule', 'training.lr_schedule'] })
+  @Doc('course of the learning rate over max_steps')
   @Choice('schedule')
   schedule: ComponentChoice = { name: 'constant' };
 
-  @Doc('how gradients change the weights', { aliases: ['optimizer'] })
+  @Doc('how gradients change the weights')
   @Choice('optimizer')
   optimizer: ComponentChoice = { name: 'adamw' };
 
@@ -21,20 +21,18 @@ export class TrainingGroup {
   @Min(0)
   max_grad_norm = 1;
 
-  @Doc('groups of a batch, which one step trains', { aliases: ['groups_per_batch'] })
+  @Doc('groups of a batch, which one step trains')
   @IsInt()
   @Min(1)
   groups_per_batch = 10;
 
-  @Doc('episodes of a batch, in place of groups_per_batch: that many groups of rollout.group_size episodes', {
-    aliases: ['batch_size'],
-  })
+  @Doc('episodes of a batch, in place of groups_per_batch: that many groups of rollout.group_size episodes')
   @IsOptional()
   @IsInt()
   @Min(1)
   batch_size?: number;
 
-  @Doc('optimizer steps per step: parts its batch is split into, by groups', { aliases: ['num_substeps'] })
+  @Doc('optimizer steps per step: parts its batch is split into, by groups')
   @IsInt()
   @Min(1)
   num_substeps = 1;
@@ -44,9 +42,7 @@ export class TrainingGroup {
   @Min(1)
   num_minibatches = 1;
 
-  @Doc('the training ends after so many steps, those of the warm start aside; 0 = no limit', {
-    aliases: ['max_steps', 'num_iterations', 'training.num_iterations'],
-  })
+  @Doc('the training ends after so many steps, those of the warm start aside; 0 = no limit')
   @IsInt()
   @Min(0)
   max_steps = 0;
@@ -54,16 +50,13 @@ export class TrainingGroup {
   @Doc(
     'the training ends after so many passes over the tasks of the run, as they are when it starts, in place of max_steps; default: 1 where ' +
       'none of max_steps, max_minutes and total_minutes is given',
-    { aliases: ['epochs', 'num_epochs', 'training.num_epochs'] },
   )
   @IsOptional()
   @IsInt()
   @Min(1)
   epochs?: number;
 
-  @Doc('the training ends after so many minutes, evaluations before and after it aside; 0 = no limit', {
-    aliases: ['max_minutes'],
-  })
+  @Doc('the training ends after so many minutes, evaluations before and after it aside; 0 = no limit')
   @IsNumber()
   @Min(0)
   max_minutes = 0;
@@ -71,33 +64,29 @@ export class TrainingGroup {
   @Doc(
     'baseline, training and final evaluation take about so many minutes: the training ends early enough for a final evaluation as long as ' +
       'the baseline took; 0 = no limit',
-    { aliases: ['minutes', 'total_minutes'] },
   )
   @IsNumber()
   @Min(0)
   total_minutes = 0;
 
-  @Doc('keep a checkpoint every so many steps; 0 = only the last', { aliases: ['save_every'] })
+  @Doc('keep a checkpoint every so many steps; 0 = only the last')
   @IsInt()
   @Min(0)
   save_every = 10;
 
   @Doc(
     'evaluate every so many steps before the last, but not in a warm start that reinforcement learning follows; 0 = never',
-    {
-      aliases: ['eval_every'],
-    },
   )
   @IsInt()
   @Min(0)
   eval_every = 10;
 
-  @Doc('seeds task order, environments, sampling and fresh adapters', { aliases: ['seed'] })
+  @Doc('seeds task order, environments, sampling and fresh adapters')
   @IsInt()
   @Min(0)
   seed = 0;
 
-  @Doc('the same seed gives the same rewards, step by step', { aliases: ['deterministic'] })
+  @Doc('the same seed gives the same rewards, step by step')
   @IsBoolean()
   deterministic = false;
 

@@ -89,6 +89,6 @@ function descriptionText(described: ModelDescription, { rank, rows, sequence }: 
     ),
     line(memory.process, 'the process itself'),
     line(memory.privateBytes, 'together, without the mapped weights'),
-    line(memory.critic, 'more with a critic (algorithm: ppo), whose adapter is of the same size'),
+    line(memory.critic, 'more with a critic (algorithm.advantage: gae), whose adapter is of the same size'),
   ].join('\n');
 }

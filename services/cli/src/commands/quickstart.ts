@@ -38,7 +38,7 @@ export function quickstartCommand(): Command {
     .option('--keep-open', 'keep the monitor open until Ctrl-C')
     .option('--json <file>', 'write the report as JSON')
     .option('--config <file>', 'run file', join(projectRoot, 'deploy/config/quickstart.yaml'))
-    .argument('[options...]', 'any run file option as a flag, such as --seed 1')
+    .argument('[options...]', 'any run file option as a flag, such as --training.seed 1')
     .allowUnknownOption()
     .action(async (flags: string[], options: QuickstartFlags) => {
       process.exitCode = await quickstart(options, flags);

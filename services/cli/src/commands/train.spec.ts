@@ -5,7 +5,7 @@ import { BusService } from '@ui-rl/bus';
 import { Launched, startNats } from '@ui-rl/testkit';
 import { trainCommand } from './train';
 
-const SMALL = ['--dry-run', '--model', 'small', '--tasks', 'demo_training', '--max_steps', '7'];
+const SMALL = ['--dry-run', '--model.name', 'small', '--tasks', 'demo_training', '--training.max_steps', '7'];
 
 let dir: string;
 beforeAll(() => {
@@ -21,7 +21,7 @@ async function dryRun(...flags: string[]): Promise<string> {
 }
 
 it('says what a run would be, and when it ends', async () => {
-  const said = await dryRun('--max_minutes', '2');
+  const said = await dryRun('--training.max_minutes', '2');
   expect(said).toMatch(/^ends after {2}7 steps or 2 minutes$/m);
   expect(said).toMatch(/nothing was started$/);
 });
@@ -37,7 +37,7 @@ it('says on Ctrl-C that the run continues, and how to end it', async () => {
   const root = join(__dirname, '../../../..');
   const nats = await startNats();
   const bus = await BusService.connect({ service: 'test', servers: [nats.url] });
-  const flags = ['--model', 'small', '--tasks', 'demo_training', '--max_steps', '7'];
+  const flags = ['--model.name', 'small', '--tasks', 'demo_training', '--training.max_steps', '7'];
   const command = Launched.start(
     process.execPath,
     [join(root, 'libs/testkit/run-ts.cjs'), join(root, 'services/cli/src/main.ts'), 'train', ...flags],

@@ -44,7 +44,7 @@ export function tryCommand(): Command {
   const command = new Command('try')
     .description('watch an agent on your own page, or record a demonstration and get a task to train on')
     .argument('<page>', 'http or https address, folder with index.html, or .html file')
-    .argument('[options...]', 'any run file option as a flag, such as --sandbox off')
+    .argument('[options...]', 'any run file option as a flag, such as --environment.kind.sandbox off')
     .allowUnknownOption()
     .option('--task <sentence>', 'the goal, in one sentence (required)')
     .option('--root <folder>', 'folder that the page may read (default: its own folder)')
