@@ -15,11 +15,10 @@ import { SamplerModule } from '../../services/sampler/src/sampler.module';
 const RUN_FILE = {
   model: {
     name: 'fixture',
-    device: 'cpu',
-    threads: 1,
     max_sequence: 128,
     lora: { rank: 2, alpha: 4, targets: 'attention' },
   },
+  engine: { name: 'local', device: 'cpu', threads: 1 },
   sampler: 'external',
   tasks: { source_type: 'demo_training', limit: 2 },
   rollout: { concurrency: 4 },

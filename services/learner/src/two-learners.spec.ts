@@ -12,10 +12,9 @@ const RUN_FILE = {
   model: {
     name: 'fixture',
     max_sequence: 128,
-    threads: 1,
-    device: 'cpu',
     lora: { rank: 2, alpha: 4, targets: 'attention' },
   },
+  engine: { name: 'local', threads: 1, device: 'cpu' },
   tasks: { source_type: 'demo_training' },
   rollout: { group_size: 2, concurrency: 4 },
   training: {
