@@ -14,6 +14,7 @@ const PATTERNS = [
     'name the subject: the learner, a user, you',
   ],
   [/(?:^|[.:;(*/] )(?:What|Who) (?!.*\?)/g, 'begin with a subject that has a name'],
+  [/\b(?:describe|it|test)\b.*\(['"`](?:what|who) /g, 'a title begins with a subject that has a name'],
   // "There is no such file" and "is no longer stored" are plain English.
   [
     /(?<!\bthere )\b(?:is|are) no (?!longer\b|better\b)(?:[a-z]+ )?[a-z]+\b/gi,

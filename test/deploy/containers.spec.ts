@@ -282,7 +282,7 @@ describe('the containers of deploy/docker', () => {
       expect([path, path === '.' || gets(path)]).toEqual([path, true]);
   });
 
-  it('what lets learner and environments out changes nothing else', () => {
+  it('the permission for outgoing connections of learner and environments changes nothing else', () => {
     const outside = readCompose('compose.outside.yaml');
     for (const [name, service] of Object.entries(outside.services)) {
       expect(Object.keys(compose.services)).toContain(name);

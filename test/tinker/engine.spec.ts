@@ -339,7 +339,7 @@ it('ends the gradient of dppo where the engine in process does', async () => {
   }
 });
 
-describe('what the service lacks is refused by name', () => {
+describe('missing features of the service are refused by name', () => {
   it('at the start', async () => {
     const start = (changes: Partial<EngineContext>, options: object = {}) => throughTinker(changes, options);
     const withLora = (change: object): Partial<EngineContext> => ({

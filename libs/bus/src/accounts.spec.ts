@@ -212,13 +212,13 @@ describe('every subject of the contracts is decided on here', () => {
     expect(takesOne(any[name](ANY, ANY, ANY), decided)).toBe(true);
   });
 
-  it.each(PURPOSES)('what is played for %s', (purpose) => {
+  it.each(PURPOSES)('episodes for %s', (purpose) => {
     const both = [subjects.rollout(RUN, purpose), subjects.trajectory(RUN, purpose)];
     expect(decided).toEqual(expect.arrayContaining(both));
     expect(read).toEqual(expect.arrayContaining(both));
   });
 
-  it.each(STREAM_STORAGE)('who reads $name', ({ subjects: [filter] }) => {
+  it.each(STREAM_STORAGE)('readers of $name', ({ subjects: [filter] }) => {
     expect(takesOne(filter, read)).toBe(true);
   });
 });
@@ -341,7 +341,7 @@ describe('reading', () => {
     expect(await takenFrom(call, '')).toEqual(inOrder(...roles, 'operator'));
   });
 
-  it('who listens to everything hears nothing but itself', async () => {
+  it('a subscriber to all subjects hears nothing but itself', async () => {
     const heard: [User, string][] = [];
     const listening = USERS.map((user) =>
       as.get(user)!.subscribe('>', { callback: (_, { subject }) => void heard.push([user, subject]) }),
@@ -366,7 +366,7 @@ describe('reading', () => {
   });
 });
 
-describe('what the broker itself sends', () => {
+describe('messages of the broker itself', () => {
   const policy = { version: 3, adapterDigest: 'true', checkpoint: 'c', groupsRequested: 1 };
   const settled = async () => {
     await as.get('actor')!.flush();

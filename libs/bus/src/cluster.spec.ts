@@ -119,7 +119,7 @@ it('stores without room for all the bounds are shared in a cluster, too', async 
   }
 }, 120_000);
 
-it('who may make no streams waits for an operator who does', async () => {
+it('a service without the right to create streams waits for an operator who does', async () => {
   const alone = await startNats({ accounts: true });
   const read = (user: string) =>
     JSON.parse(readFileSync(alone.contextFile(user), 'utf8')) as Record<string, string>;

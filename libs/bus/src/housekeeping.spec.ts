@@ -9,7 +9,7 @@ Logger.overrideLogger(false);
 
 const EVERY = { everyMs: 50 };
 
-describe('what runs leave behind', () => {
+describe('the remains of runs', () => {
   let nats: NatsServer;
   let bus: BusService;
   let jsm: JetStreamManager;

@@ -7,7 +7,7 @@ function clock(stopping = new AbortController()): Clock {
   return new Clock('the episode', 50, stopping.signal);
 }
 
-test('what is waited for gives its result, or fails as it does', async () => {
+test('a wait returns the result, or fails with the same error', async () => {
   expect(await clock().race(Promise.resolve(7))).toBe(7);
   await expect(clock().race(Promise.reject(lost))).rejects.toBe(lost);
 });

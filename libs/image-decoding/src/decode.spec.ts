@@ -43,7 +43,7 @@ const picture = (channels: 3 | 4, alpha = 1) =>
 const first = async (image: sharp.Sharp): Promise<number[]> =>
   Array.from((await decodeRgb(await image.toBuffer())).data.subarray(0, 3));
 
-test('what is transparent is white, what is half transparent half of it', async () => {
+test('transparent pixels become white, half transparent ones half white', async () => {
   expect(await first(picture(4, 0).png())).toEqual([255, 255, 255]);
   expect(await first(picture(4, 0.5).png())).toEqual([255, 127, 127]);
   expect(await first(picture(4, 1).png())).toEqual([255, 0, 0]);
@@ -83,7 +83,7 @@ test('the size is checked before the pixels are decoded, as the image is shown',
   expect(check).toHaveBeenCalledWith({ width: 2, height: 4 });
 });
 
-test('what is not an image is refused', async () => {
+test('refuses bytes that are not an image', async () => {
   const bytes = Buffer.from('no image');
   await expect(imageSize(bytes)).rejects.toThrow('8 bytes cannot be decoded as an image: Input buffer');
   await expect(decodeRgb(bytes)).rejects.toThrow(ImageDecodingError);

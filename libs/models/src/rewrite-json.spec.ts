@@ -9,6 +9,6 @@ test('numbers keep their spelling when other values change', () => {
   );
 });
 
-test('what is not JSON is refused', () => {
+test('refuses a text that is not JSON', () => {
   expect(() => rewriteJson('{"a": }', (json) => json)).toThrow(SyntaxError);
 });

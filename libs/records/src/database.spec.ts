@@ -90,7 +90,7 @@ test('a new embedded database begins with the empty one that the build has made'
   expect(await emptyDatabase()).toMatch(/dist\/embedded-database-[\d.]+\.tar\.gz$/);
 });
 
-test('what was recorded before the process closed the embedded database is there again', async () => {
+test('records from before the process closed the embedded database are there again', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ui-rl-records-'));
   const options = { kind: 'pglite', dataDir: join(folder, 'database') } as const;
   const first = await openDatabase(options);

@@ -22,7 +22,7 @@ it('distinguishes failures that need operator action from transient ones, at any
   expect(passes(closed)).toBe(true);
 });
 
-it('what is neither is a surprise', async () => {
+it('any other failure is unexpected', async () => {
   const missing: unknown = await readFile('/nowhere/at/all').catch((error: unknown) => error);
   for (const error of [missing, new TypeError('x is undefined'), 'a text', undefined, null]) {
     expect([isMisconfiguration(error), passes(error)]).toEqual([false, false]);

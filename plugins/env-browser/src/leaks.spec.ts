@@ -5,7 +5,7 @@ import { Lab, WebServer } from '../test/support';
 const BUTTON = 'style="position: fixed; left: 0; top: 0; width: 160px; height: 60px"';
 
 /** Pages that try to reach the network, in a browser that logs its connections, datagrams and name lookups. */
-describe('what a hostile page cannot get out by', () => {
+describe('closed ways out of a hostile page', () => {
   let lab: Lab;
   let log: NetLog;
   let web: WebServer;

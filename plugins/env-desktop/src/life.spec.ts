@@ -230,7 +230,7 @@ it('a program is given the start of its task, beside and before what its options
   expect(readDesktopSpec(task, { applications, pages: {} }).reset).toEqual({ file: 'b', page: 2 });
 });
 
-describe('what a machine lacks or has wrong', () => {
+describe('a machine with missing or wrong parts', () => {
   const create = (variables: Record<string, string>) =>
     desktop.create(new DesktopOptions(), {
       pages: {},

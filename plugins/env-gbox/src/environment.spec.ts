@@ -199,7 +199,7 @@ it.each(['done and cut', 'cut', { status: 500 }, { status: 504 }] as const)(
   },
 );
 
-it('what was refused for being too much, and what only reads, is asked for again', async () => {
+it('repeats requests that were refused for their rate, and requests that only read', async () => {
   const session = await open(await environment());
   gbox.faults = [
     { path: /actions\/tap$/, fault: { status: 429 } },

@@ -123,7 +123,7 @@ it('is of the version that the run file names, or refused', async () => {
   await expect(load({ etag: 'v1' })).rejects.toThrow(/is of version unknown \(no ETag\), expected "v1"/);
 });
 
-describe('who may be asked', () => {
+describe('allowed servers', () => {
   it.each([
     [
       'http://tasks.example/list',

@@ -9,7 +9,7 @@ test('the version is that of the package', () => {
   expect(programWith('runs').version()).toBe(version);
 });
 
-test('what a flag may mean is also an option of the command itself', () => {
+test('suggests the options of the command itself for a misspelt flag', () => {
   const said = (verb: string, message: string) => withOwnFlags(message, programWith(verb));
   expect(said('quickstart', 'unknown option --minuts. Did you mean --training.max_minutes?')).toBe(
     'unknown option --minuts. Did you mean --minutes or --training.max_minutes?',

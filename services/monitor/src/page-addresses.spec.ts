@@ -14,7 +14,7 @@ it('a page that listens everywhere has every address of its machine', () => {
   expect(isForThisMachineOnly(listens)).toBe(false);
 });
 
-it('what the operator says comes first', () => {
+it('the address from the operator comes first', () => {
   const listens = { host: '127.0.0.1', port: 8080, publicUrl: 'https://lab.example/monitor/' };
   expect(pageAddresses(listens)).toEqual(['https://lab.example/monitor', 'http://127.0.0.1:8080']);
   expect(isForThisMachineOnly(listens)).toBe(false);

@@ -68,7 +68,7 @@ function publishEpisode(rolloutId: string, runId = RUN) {
 
 const episodesOf = async (run: string) => (await get<EpisodePage>(`/api/runs/${run}/episodes`)).episodes;
 
-test('what is published becomes rows, each rollout once, and the API shows it', async () => {
+test('published messages become rows, each rollout once, and the API shows them', async () => {
   await publisher.runs.create({ runId: RUN, createdAt: new Date().toISOString(), config: { name: 'demo' } });
   await Promise.all(Array.from({ length: 60 }, (_, index) => publishEpisode(`${RUN}-r${index}`)));
   // The same rollout with another message id, as after an actor died between publishing and acknowledging.

@@ -147,7 +147,7 @@ const SPACES = Object.entries(dialectFactories).flatMap(([name, { create }]) =>
   COORDINATE_SPACES.map((space) => [name, space, create(space)] as const),
 );
 
-describe('what is printed is read as it was', () => {
+describe('printed actions parse to the same actions', () => {
   it.each([...SPACES, ...WHOLE_SPACES.map((space) => ['json', space, jsonInSpace(space)] as const)])(
     'by %s in %s',
     (name, _space, dialect) => {

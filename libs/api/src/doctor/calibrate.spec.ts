@@ -199,7 +199,7 @@ describe('a policy of each convention', () => {
     expect(verdict.mend).toMatch(new RegExp(`coordinates: ${family}\\}$`));
   });
 
-  it('who does not know where things are is not told to write them in another way', async () => {
+  it('a policy without knowledge of positions gets no advice about the action format', async () => {
     const { verdict } = await judged('screenshot', 'screenshot', 150);
     expect(verdict).toMatchObject({
       status: 'warning',

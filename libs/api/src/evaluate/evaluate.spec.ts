@@ -277,7 +277,7 @@ it('a signal ends it with what was reached', async () => {
   expect(report.checkpoints[0].tasks.map(({ score }) => score?.n)).toEqual([2, 1]);
 }, 120_000);
 
-describe('what is wrong is said before anything is played', () => {
+describe('reports errors before it plays', () => {
   const refused = (checkpoint: string, options?: Partial<EvaluateOptions>) =>
     play([checkpoint], options).then(
       () => 'nothing',

@@ -106,7 +106,7 @@ it('the table shows each task and all of them, side by side', () => {
   expect(table).toMatch(/\ninvalid episodes +1 +1\nwall time +1:01 +1:01$/);
 });
 
-it('what rewards alone judge has a mean reward, and is in no rate and no comparison', () => {
+it('episodes that only rewards judge have a mean reward, and are in no rate and no comparison', () => {
   const paid = result('paid', played('sf', 'uux'));
   expect(paid).toMatchObject({
     score: { success_rate: 0.5, n: 2 },

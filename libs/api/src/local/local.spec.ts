@@ -95,7 +95,7 @@ test('without restart the end is reported with the tail of the log', async () =>
   await child.stop();
 });
 
-test('what a process leaves behind goes with it, also when it ignores SIGTERM', async () => {
+test('children of a process end with it, also when it ignores SIGTERM', async () => {
   const grandchild = 'setInterval(() => {}, 1000)';
   const child = node(
     `const { spawn } = require('node:child_process');

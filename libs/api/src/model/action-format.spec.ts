@@ -33,7 +33,7 @@ function modelFolder(name: string, modelType: string, hasToolCalls: boolean): st
   return dir;
 }
 
-describe('what a model is asked in where the run file does not say', () => {
+describe('the default action format of a model', () => {
   const relative = { name: 'qwen_computer_use', coordinates: 'relative_1000' };
   const resized = { name: 'qwen_computer_use', coordinates: 'model_image' };
 

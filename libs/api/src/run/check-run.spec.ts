@@ -93,7 +93,7 @@ it('places a run by log_path where services are its own, or keep their runs ther
   expect(placeRun(run, '/other', 'broker')).toEqual({ run, runsDir: '/other' });
 });
 
-describe('what the documents of related projects show is typed as it stands', () => {
+describe('commands from the documents of related projects work unchanged', () => {
   const MODEL = ['--model_name', 'Qwen/Qwen3-VL-30B-A3B-Instruct'];
   const BATCH = ['--group_size', '4', '--groups_per_batch', '10'];
   const DEMO = [...MODEL, '--tasks', '{"source_type": "demo_training"}', ...BATCH];

@@ -96,7 +96,7 @@ describe('hostile pages', () => {
     await person.page.close();
   }, 60_000);
 
-  it('what is typed into frames, of other sites too, is as secret; what a dialect cannot say leaves the task', async () => {
+  it('text typed into frames, of other sites too, is as secret; actions that a dialect cannot express leave the task', async () => {
     const isSecret = async (): Promise<void> => {
       const elsewhere = origin.replace('127.0.0.1', 'localhost');
       const shown: unknown[] = [];

@@ -175,7 +175,7 @@ it.each([
   ['page', 'settings-appearance-colours'],
 ])('%s: %s is not a token', (key, value) => expect(looksLikeToken(key, value)).toBe(false));
 
-describe('what can be picked', () => {
+describe('available checks', () => {
   const proposals = propose(after({ url: 'http://shop.example/x', lines: ['Saved', 'at 12:31'] }));
   const [fine, always, never] = [
     { holdsAfter: true, holdsWithout: false },

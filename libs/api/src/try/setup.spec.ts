@@ -23,7 +23,7 @@ afterAll(() => rm(folder, { recursive: true }));
 const trained = async (checkpoint: string, flags: string[] = []): Promise<TrainedChoice> =>
   (await prepareTry({ page: OWN_PAGE, task: 'x', checkpoint, flags, workingDir: folder })).trained;
 
-describe('what is trained on a task that was shown', () => {
+describe('training on a demonstrated task', () => {
   const address = 'uirl://a-run/sampler_weights/000080';
   const text = { name: 'text', coordinates: 'screenshot' };
 

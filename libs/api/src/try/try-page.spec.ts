@@ -28,7 +28,7 @@ const byHand = (more: Partial<TryOptions> = {}): Tried => trials.byHand(more);
 const MORE = 11;
 
 describe('by hand', () => {
-  it('what a person does on the live page becomes a task that holds after it, and not without', async () => {
+  it('actions of a person on the live page become a task whose checks hold after them, and not without', async () => {
     const shown: string[] = [];
     const { ended, url } = byHand({ out: 'saved', onTurn: (turn) => shown.push(JSON.stringify(turn)) });
     const person = await trials.visit(await url);
@@ -125,7 +125,7 @@ describe('by hand', () => {
     await person.page.close();
   }, 120_000);
 
-  it('what the page does later is waited for; a check that some start makes true is refused; the demonstration can be learnt from, however long', async () => {
+  it('waits for later changes of the page; refuses a check that some start makes true; a demonstration of any length can be imitated', async () => {
     const adapter = join(folder, 'adapter');
     mkdirSync(adapter);
     writeFileSync(join(adapter, 'adapter_config.json'), '{"base_model_name_or_path":"small"}');

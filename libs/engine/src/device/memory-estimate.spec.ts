@@ -22,7 +22,7 @@ test.each(knownModels())('%s can be estimated', (id) => {
   expect(privateBytes).toBeLessThan(60e9);
 });
 
-test('what depends on the run grows with it', () => {
+test('parts that depend on the run grow with it', () => {
   const id = 'Qwen/Qwen2-VL-2B-Instruct';
   const small = estimate(id);
   // 28 layers, 2 heads of 128 numbers, keys and values, 4 bytes.

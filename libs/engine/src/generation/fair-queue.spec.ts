@@ -30,7 +30,7 @@ function shareOf(order: readonly Item[], of: SampleClass): number {
   return sum(order.filter((item) => item.of === of)) / sum(order);
 }
 
-describe('what waits for the device', () => {
+describe('the queue of the device', () => {
   it('is taken in the order it came, where there is one class', () => {
     const mine = items('training', 5);
     expect(pushed(mine).inOrder()).toEqual(mine);

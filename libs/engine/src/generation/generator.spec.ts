@@ -144,7 +144,7 @@ test('an aborted request gives up its row, or its place in the queue', async () 
   await expect(generator.generate(model, weights, request, late.signal)).rejects.toThrow('no longer waits');
 });
 
-test('who evaluates does not wait until training wants nothing any more', async () => {
+test('evaluation does not wait until training has no more requests', async () => {
   const asked = new Asked(new Counting(64));
   const ended: string[] = [];
   const ask = (of: SampleClass): Promise<unknown> => {

@@ -3,7 +3,7 @@ import { feedsOf, WeightSet } from './weight-set';
 
 const weights = () => new WeightSet(3, new Map([['w', { shape: [2], data: Float32Array.of(1, 2) }]]));
 
-test('what is made of a set is made once, and again where it failed or was freed', async () => {
+test('derived values of a set are made once, and again after a failure or a release', async () => {
   const set = weights();
   let made = 0;
   const owner = {};

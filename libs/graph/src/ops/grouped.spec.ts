@@ -64,7 +64,7 @@ test('order, its inverse and counts', async () => {
   });
 });
 
-test('what a group of unknown size takes counts as an equal share', () => {
+test('a group of unknown size counts with an equal share', () => {
   const graph = new Graph('bytes');
   const x = graph.input('x', 'float32', ['R', 4]);
   const counts = graph.input('counts', 'int64', [3]);

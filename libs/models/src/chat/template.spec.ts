@@ -53,7 +53,7 @@ describe('a chat template', () => {
     template = await ChatTemplate.load(join(folder, 'model'));
   });
 
-  test('what tells the date tells that of today', () => {
+  test('a template with the date has that of today', () => {
     jest.useFakeTimers();
     try {
       const dated = new ChatTemplate('{{ strftime_now("%Y") }}');

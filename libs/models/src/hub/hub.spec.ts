@@ -281,7 +281,7 @@ describe('the token', () => {
   });
 });
 
-describe('what cannot be had', () => {
+describe('unavailable models', () => {
   test.each<[string, () => void, Partial<SnapshotOptions>, string, RegExp]>([
     [
       'org/none',

@@ -78,7 +78,7 @@ test('an image is split as the nested image processor says', async () => {
   expect((await processed()).tokens).toBe(4);
 });
 
-test('what the nested image processor leaves out is its default, not what the other file says', async () => {
+test('missing fields of the nested image processor have its defaults, not the values of the other file', async () => {
   const { image_mean: _, ...rest } = copyOf('idefics2-a');
   write('preprocessor_config.json', { ...rest, image_mean: [0.1, 0.1, 0.1] });
   write('processor_config.json', { image_processor: rest });

@@ -200,7 +200,7 @@ test('a folder that holds something is refused and left alone', async () => {
   expect(readdirSync(join(dir, 'first'))).toEqual(before);
 });
 
-test('what was written is removed when it is ended in the middle', async () => {
+test('removes its files when it is ended in the middle', async () => {
   const controller = new AbortController();
   const onBytes = (written: number, total: number): void => {
     expect(written).toBeLessThan(total);

@@ -30,7 +30,7 @@ test('where the prompt ends as answers begin, nothing leads them', () => {
   });
 });
 
-test('what is more than white space belongs to the template; without an ending token it is the first', () => {
+test('text other than white space belongs to the template; without an ending token it is the first', () => {
   expect(frameOf(`{{ message.role }}:${text}`, 'assistant')).toMatchObject({ lead: '', endOfTurnId: 1 });
 });
 

@@ -43,7 +43,7 @@ async function failure(promise: Promise<unknown>): Promise<ModelError> {
   return error as ModelError;
 }
 
-test("what is written is read back, and its digest is the file's sha256", async () => {
+test("reads back a written file, and its digest is the file's sha256", async () => {
   const file = join(dir, 'x.safetensors');
   await writeSafetensors(file, tensors);
   const found = await readSafetensors(file);

@@ -215,7 +215,7 @@ it('takes content parts with annotations, refusals and indices of calls', async 
   });
 });
 
-describe('what the client’s own accumulators make of an answer can be sent back', () => {
+describe('the results of the client’s own accumulators can be sent back', () => {
   const tools = [{ type: 'function' as const, function: weather }];
   const asked = { model: 'latest', messages: [{ role: 'user' as const, content: 'weather?' }] };
 

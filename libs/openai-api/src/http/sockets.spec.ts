@@ -226,7 +226,7 @@ describe('a connection', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('refused requests', () => {
   it.each([
     ['no JSON', '{"type":', 'invalid_json', null],
     ['no object', '[]', 'invalid_json', null],

@@ -47,7 +47,7 @@ describe('loadTasks', () => {
   });
 });
 
-describe('what becomes of tasks in a run', () => {
+describe('tasks in a run', () => {
   const judged = { description: 'Judged', tags: ['device'] };
   const components: Component[] = [
     {

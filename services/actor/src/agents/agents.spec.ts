@@ -338,7 +338,7 @@ test('a session is not over while a call is answered, however long that takes', 
   await eventually('the environment to be let go', () => world.closed.length === 1);
 });
 
-test('what the run could not train is refused, turns beyond the task’s truncate the episode', async () => {
+test('refuses answers that the run could not train; turns beyond the task’s truncate the episode', async () => {
   await rollout('limits', { task: makeRollout().task });
   const session = await open({ environment: 'own' });
   const client = clientOf(session);

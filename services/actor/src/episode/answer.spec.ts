@@ -101,7 +101,7 @@ test('several actions of an answer are carried out in order, within one turn', a
   expect(await bus.blobs.of(request.runId).get(after)).not.toBeNull();
 });
 
-test('what follows an action that went wrong is not carried out', async () => {
+test('actions after a failed one are not performed', async () => {
   world.answers = ['click 500 500; click 0 0; click 10 10'];
   world.step = (count) =>
     count === 2 ? { screenshot: frame('wrong'), outcome: 'outside_viewport', done: false } : undefined;

@@ -157,7 +157,7 @@ describe('the API of ui-verifiers', () => {
   });
 });
 
-describe('who may ask', () => {
+describe('allowed clients', () => {
   it('is asked for a key, also at WebSockets', async () => {
     const key = 'a-key-of-sixteen-characters';
     const locked = await serveEnvironments(form.episodes, { ...limits, keys: [key], mode: 'simulation' });

@@ -32,7 +32,7 @@ it('a checkpoint is written once the disk has room again, and the run says what 
   ]);
 });
 
-it('what fails for another reason fails at once', async () => {
+it('a failure for another reason fails at once', async () => {
   const write = (): Promise<void> => writeFile(join(dir, 'missing/state.json'), '{}');
   await expect(whileDiskIsFull(warnings, dir, write)).rejects.toThrow('ENOENT');
 });

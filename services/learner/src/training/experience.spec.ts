@@ -1,7 +1,7 @@
 import { byTurn, experienceOf } from './experience';
 import { groupOf, turnOf } from '../../test/groups';
 
-describe('what estimators see', () => {
+describe('the inputs of estimators', () => {
   it('is what each turn earned; what the episode earned as a whole is in its last turn', () => {
     const group = groupOf(0, [
       { reward: 1.5, rewards: { quick: 0.5, done: 1 }, turns: [turnOf(2, { reward: 0.5 }), turnOf(1)] },
@@ -31,7 +31,7 @@ describe('what estimators see', () => {
   });
 });
 
-describe('what they say', () => {
+describe('the results of estimators', () => {
   const groups = [groupOf(0, [{ turns: [turnOf(2), turnOf(1)] }, { turns: [turnOf(1)] }])];
   const turns = groups[0].trajectories.flatMap((episode) => episode.turns);
 

@@ -10,7 +10,7 @@ const answers: [string, Action][] = [
   ['done', { action: 'finish', success: true }],
 ];
 
-test('what it writes it reads', () => {
+test('reads the actions that it writes', () => {
   for (const [answer, action] of answers) {
     assert.equal(dialect.format([action], sizes), answer);
     assert.deepEqual(dialect.parse(answer, sizes), { ok: true, actions: [action] });
@@ -26,6 +26,6 @@ test('an unreadable answer is a value with a correction', () => {
   }
 });
 
-test('what it has no words for is refused', () => {
+test('refuses actions that it cannot express', () => {
   assert.throws(() => dialect.format([{ action: 'wait', seconds: 1 }], sizes), RangeError);
 });

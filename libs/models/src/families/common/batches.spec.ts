@@ -62,7 +62,7 @@ test('a padded batch of samples that share images gives what each sample alone g
   together.logProbs.forEach((value, i) => expect(value).toBeCloseTo(alone[i], 4));
 });
 
-test('what an image shows matters to the samples that have it, and to no other', async () => {
+test('the content of an image matters to the samples that have it, and to no other', async () => {
   const before = await run(rows);
   const after = await run(rows, { own: [images[0], image([1, 2, 2], 9)] });
   const changed = new Set(

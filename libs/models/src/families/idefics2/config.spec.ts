@@ -27,7 +27,7 @@ const original = {
   },
 };
 
-test('what is left out is as transformers has it', () => {
+test('missing fields have the defaults of transformers', () => {
   expect(parseIdefics2Config(original, 'config.json')).toMatchObject({
     text: { hiddenSize: 4096, layers: 32, kvHeads: 8, intermediateSize: 14336, maxPositions: 32768 },
     vision: { side: 70, headDim: 72, normEps: 1e-6, inChannels: 3 },

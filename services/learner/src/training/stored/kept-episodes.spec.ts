@@ -6,7 +6,7 @@ import { LearnerWorld } from '../../../test/learner-world';
 import type { LearnerOptions } from '../../options';
 import { filesOfCarried, readCarried } from './kept-episodes';
 
-describe('what an estimator carries', () => {
+describe('kept episodes of an estimator', () => {
   let dir: string;
   beforeAll(async () => (dir = await mkdtemp(join(tmpdir(), 'carried-'))));
   afterAll(() => rm(dir, { recursive: true }));

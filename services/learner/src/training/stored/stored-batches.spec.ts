@@ -8,7 +8,7 @@ const episode = (rolloutId: string, reward: number, start = 'a'): EpisodeNote =>
 const names = (units: ReturnType<typeof unitsOf>): string[][] =>
   units.map((unit) => unit.map(({ rolloutId }) => rolloutId));
 
-describe('what is learnt from stored episodes', () => {
+describe('training data of stored episodes', () => {
   it('each episode whose return exceeds the threshold', () => {
     const episodes = [episode('a', 0), episode('b', 0.5), episode('c', 1)];
     expect(names(unitsOf(episodes, 'token', 0))).toEqual([['b'], ['c']]);
