@@ -10,7 +10,7 @@ export const CHECKPOINTING = ['auto', 'on', 'off'] as const;
 
 /** Options of the `local` engine in a run file. */
 export class LocalEngineOptions {
-  @Doc('where the model runs; auto takes a GPU where one can be used, and the log says which')
+  @Doc('device of the model; auto uses a GPU if there is one, and the log names it')
   @IsIn(DEVICES)
   device: (typeof DEVICES)[number] = 'auto';
 
@@ -30,7 +30,7 @@ export class LocalEngineOptions {
   @IsIn(QUANTIZATIONS)
   quantization: (typeof QUANTIZATIONS)[number] = 'none';
 
-  @Doc('threads of the device; 0 takes one per core')
+  @Doc('number of CPU threads; 0 = one per core')
   @IsInt()
   @Min(0)
   threads = 0;
@@ -42,7 +42,7 @@ export class LocalEngineOptions {
   gradient_checkpointing: (typeof CHECKPOINTING)[number] = 'auto';
 
   @Doc(
-    'mebibytes for what is read or computed once and used again: keys and values of prompts that others begin with, features of images; 0 keeps nothing',
+    'memory limit in MiB of the cache of prompt prefixes (keys and values) and image features; 0 = no cache',
   )
   @IsInt()
   @Min(0)

@@ -44,7 +44,7 @@ export class TinkerOptions {
   @Max(MAX_WAIT_MS)
   request_timeout_ms = 120_000;
 
-  @Doc('how long a request is sent again to a service that fails or cannot be reached, in milliseconds')
+  @Doc('time limit for retries of a request, in milliseconds')
   @IsInt()
   @Min(0)
   @Max(MAX_WAIT_MS)
@@ -54,7 +54,7 @@ export class TinkerOptions {
 export const ENVIRONMENT = {
   TINKER_BASE_URL:
     "address of the service of Tinker's API, http://host:port; TINKER_API_KEY is sent there only",
-  TINKER_API_KEY: 'what that service is shown',
+  TINKER_API_KEY: 'API key of that service',
 } as const;
 
 /** LoRA alpha of Tinker's API, for any rank. */

@@ -23,7 +23,7 @@ export class UiVerifiersOptions {
   @Matches(/^[\w-]{1,100}$/, { message: 'must be a name such as simple_data_entry' })
   session_type = 'simple_data_entry';
 
-  @Doc('sessions that are open at once at one server; beyond 1 with sessions: many')
+  @Doc('maximum number of concurrent sessions per server; more than 1 needs sessions: many')
   @IsInt()
   @Min(1)
   @Max(1_000)
@@ -41,7 +41,7 @@ export class UiVerifiersOptions {
   @IsIn(['continue', 'restart'])
   between_episodes: 'continue' | 'restart' = 'continue';
 
-  @Doc('longest answer of a server, in MiB')
+  @Doc('maximum size of an answer of a server, in MiB')
   @IsInt()
   @Min(1)
   @Max(1_024)

@@ -281,7 +281,7 @@ test('the configuration is cut down to what differs from its default, and to wha
   expect(await page.locator('.option').count()).toBeLessThan(all / 3);
   expect(await optionsOf('training')).toEqual([
     'learning_rate learning rate after warm-up 0.001 default 0.00001',
-    'max_steps the training ends after so many steps, those of the warm start aside; 0 = no limit 20 default 0',
+    'max_steps maximum number of steps, without those of the warm start; 0 = no limit 20 default 0',
   ]);
   await page.emulateMedia({ colorScheme: 'dark' });
   await shot('configuration-dark');

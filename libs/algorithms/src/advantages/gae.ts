@@ -4,14 +4,12 @@ import { AlgorithmError } from '../errors';
 import { rewardsOf } from './per-episode';
 
 export class GaeOptions {
-  @Doc('how much a reward, or a value, counts one token earlier')
+  @Doc('discount γ per token')
   @Min(0)
   @Max(1)
   gamma = 0.99;
 
-  @Doc(
-    'how much the critic is trusted: 1 compares what was earned with its value, 0 takes its values for what is still to come',
-  )
+  @Doc('GAE λ: 1 uses full returns, 0 bootstraps from the next value of the critic')
   @Min(0)
   @Max(1)
   gae_lambda = 0.95;
@@ -26,7 +24,7 @@ export class GaeOptions {
 export const gae: AdvantageComponent<GaeOptions> = {
   kind: 'advantage',
   name: 'gae',
-  description: 'What was earned from each token on, less the value that a critic saw in its state.',
+  description: 'Generalized advantage estimation (GAE, Schulman et al. 2015) with the values of a critic.',
   options: GaeOptions,
   inputs: ['values'],
   givesReturns: true,

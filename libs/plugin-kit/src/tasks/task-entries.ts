@@ -22,7 +22,7 @@ export class TaskDefaults {
   )
   environment?: { kind: string; options?: Record<string, unknown> };
 
-  @Doc('turns of tasks that do not say how many')
+  @Doc('maximum turns of tasks that set none')
   @IsOptional()
   @IsInt()
   @Min(1)

@@ -2,36 +2,36 @@ import { IsBoolean, IsIn, IsInt, IsNumber, IsOptional, Min } from 'class-validat
 import { Above, Choice, Doc, Needs, type ComponentChoice } from '@ui-rl/plugin-kit';
 
 export class AlgorithmGroup {
-  @Doc('how rewards become what is trained')
+  @Doc('advantage estimator')
   @Choice('advantage')
   advantage: ComponentChoice = { name: 'dr_grpo' };
 
-  @Doc('policy loss; default: the one that goes with the advantage')
+  @Doc('policy loss; default: that of the advantage')
   @Choice('policy-loss')
   @IsOptional()
   loss: ComponentChoice;
 
-  @Doc('terms besides the loss, which do not look at rewards')
+  @Doc('regularizers, terms of the loss that do not read rewards')
   @Choice('regularizer', { many: true })
   regularizers: ComponentChoice[] = [];
 
   @Doc(
-    'takes off the advantage of each token how much further than the mean of the batch it has drifted from the base model; 0 = nothing',
+    'coefficient of a KL penalty in the advantage: the log-ratio of a token to the base model, minus its mean over the batch; 0 = none',
   )
   @IsNumber()
   @Min(0)
   kl_penalty_coef = 0;
 
-  @Doc('measures how far each step moved the policy, in two more passes over its batch')
+  @Doc('measure the KL divergence of each step, in two more passes over its batch')
   @IsBoolean()
   compute_post_kl = false;
 
-  @Doc('weights of tokens that another policy sampled')
+  @Doc('correction of tokens that another policy sampled')
   @Choice('correction')
   correction: ComponentChoice = { name: 'none' };
 
   @Doc(
-    'what the summed token losses are divided by: token-mean by the tokens of the batch; sequence-mean by those of each sequence, and then by the number of sequences; constant by constant_tokens. A sequence is what was sampled in a turn; for losses over whole episodes, or pairs of them, it is what was sampled in an episode',
+    'divisor of the summed token losses: token-mean by the tokens of the batch; sequence-mean by those of each sequence, and then by the number of sequences; constant by constant_tokens. A sequence is what was sampled in a turn; for losses over whole episodes, or pairs of them, it is what was sampled in an episode',
   )
   @IsIn(['token-mean', 'sequence-mean', 'constant'])
   loss_aggregation: 'token-mean' | 'sequence-mean' | 'constant' = 'token-mean';
@@ -44,22 +44,22 @@ export class AlgorithmGroup {
   constant_tokens?: number;
 
   @Doc(
-    'tokens before rollout.max_tokens in which an answer loses reward, in a line up to overlong_penalty; 0 = long answers lose nothing',
+    'number of tokens before rollout.max_tokens over which the penalty rises linearly to overlong_penalty; 0 = no penalty',
   )
   @IsInt()
   @Min(0)
   overlong_buffer = 0;
 
-  @Doc('what an answer of rollout.max_tokens loses where overlong_buffer is above 0; default: 1')
+  @Doc('penalty of an answer of rollout.max_tokens if overlong_buffer is above 0; default: 1')
   @IsOptional()
   @Above(0)
   overlong_penalty?: number;
 
-  @Doc('replace groups that teach nothing: for most advantages those whose rewards are all equal')
+  @Doc('replace groups without a learning signal: for most advantages, those with equal rewards')
   @IsBoolean()
   dynamic_sampling = false;
 
-  @Doc('groups replaced per batch at most')
+  @Doc('maximum number of replaced groups per batch')
   @IsInt()
   @Min(1)
   @Needs('dynamic_sampling', true)

@@ -12,40 +12,40 @@ export class CriticLoraGroup {
   @Min(1)
   rank = 16;
 
-  @Doc('the adapter of the critic is scaled by alpha / rank')
+  @Doc('LoRA α of the critic: its adapter is scaled by alpha / rank')
   @Above(0)
   alpha = 32;
 
-  @Doc('linear layers in which the critic has an adapter')
+  @Doc('linear layers with an adapter of the critic')
   @LayerTargets()
   targets: string | string[] = 'all-linear';
 }
 
 /** Only for algorithms that use values. */
 export class CriticGroup {
-  @Doc('learning rate of the critic, in all steps')
+  @Doc('learning rate of the critic, the same in all steps')
   @Above(0)
   learning_rate = 1e-4;
 
-  @Doc('what the critic minimizes')
+  @Doc('loss of the critic')
   @Choice('policy-loss')
   loss: ComponentChoice = { name: 'value' };
 
-  @Doc('how gradients change the critic')
+  @Doc('optimizer of the critic')
   @Choice('optimizer')
   optimizer: ComponentChoice = { name: 'adamw' };
 
-  @Doc('gradients of the critic are scaled down to this norm; 0 = never')
+  @Doc('maximum gradient norm of the critic; 0 = no clipping')
   @IsNumber()
   @Min(0)
   max_grad_norm = 1;
 
-  @Doc('steps at the beginning of a run in which the critic alone is trained')
+  @Doc('number of initial steps that train the critic alone')
   @IsInt()
   @Min(0)
   warmup_steps = 0;
 
-  @Doc('the adapter that the critic is, with its head; also where the policy trains all weights')
+  @Doc('adapter of the critic, which also has a head; used even if the policy trains all weights')
   @Group(() => CriticLoraGroup)
   lora: CriticLoraGroup;
 }

@@ -4,14 +4,12 @@ import { Doc } from '@ui-rl/plugin-kit';
 const SETS = ['train_goals', 'eval_goals'] as const;
 
 export class EvaluationGroup {
-  @Doc('episodes per task and evaluation, each with its own start')
+  @Doc('number of episodes per task and evaluation, each with its own environment seed')
   @IsInt()
   @Min(1)
   episodes_per_task = 4;
 
-  @Doc(
-    'tasks of a set that are evaluated at most: of more, a sample that the seed of the run decides; 0 = all',
-  )
+  @Doc('maximum number of evaluated tasks per set, sampled with the seed of the run; 0 = all')
   @IsInt()
   @Min(0)
   max_tasks = 1000;
@@ -21,15 +19,15 @@ export class EvaluationGroup {
   @Min(0)
   temperature = 0;
 
-  @Doc('evaluate the model as loaded before it is trained')
+  @Doc('evaluate the model before training')
   @IsBoolean()
   baseline = true;
 
-  @Doc('evaluate once where training.warm_start has ended and reinforcement learning begins')
+  @Doc('evaluate once between training.warm_start and reinforcement learning')
   @IsBoolean()
   warm_start = true;
 
-  @Doc('train_goals: training tasks with unseen starts; eval_goals: eval_tasks')
+  @Doc('train_goals: training tasks with unseen environment seeds; eval_goals: eval_tasks')
   @IsArray()
   @IsIn(SETS, { each: true })
   sets: (typeof SETS)[number][] = [...SETS];

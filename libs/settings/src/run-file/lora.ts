@@ -19,11 +19,11 @@ export class LoraGroup {
   @Min(1)
   rank = 32;
 
-  @Doc('the adapter is scaled by alpha / rank')
+  @Doc('LoRA α: the adapter is scaled by alpha / rank')
   @Above(0)
   alpha = 64;
 
-  @Doc('the adapter is scaled by alpha / √rank instead')
+  @Doc('scale the adapter by alpha / √rank')
   @IsBoolean()
   use_rslora = false;
 
@@ -32,13 +32,13 @@ export class LoraGroup {
   targets: string | string[] = 'all-linear';
 
   @Doc(
-    'share of what an adapter reads that is dropped in training; the trained policy is then not quite the sampled one',
+    'dropout of the input of the adapter in training; the trained policy then differs slightly from the sampled one',
   )
   @Min(0)
   @Below(1)
   dropout = 0;
 
-  @Doc('adapters in the vision tower too')
+  @Doc('add adapters to the vision tower')
   @IsBoolean()
   vision = false;
 }

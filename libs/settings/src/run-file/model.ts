@@ -14,32 +14,30 @@ export class ModelGroup {
   @IsBoolean()
   use_lora = true;
 
-  @Doc('the adapter')
+  @Doc('LoRA adapter')
   @Group(() => LoraGroup)
   @Needs('use_lora', true)
   lora: LoraGroup;
 
   @Doc(
-    'checkpoint of another run, or folder of an adapter, whose weights this one begins with; its optimizer starts anew',
+    'checkpoint of another run, or folder of an adapter, with the initial weights; the optimizer starts fresh',
   )
   @IsOptional()
   @LocalFile({ kind: 'folder', checkpoints: true })
   load_checkpoint?: string;
 
-  @Doc('how the policy writes its actions')
+  @Doc('action format')
   @Choice('action-dialect')
   action_format: ComponentChoice = { name: 'json' };
 
-  @Doc(
-    'name of the renderer that messages are expected to go through; a model with another one is refused; default: whichever the model has',
-  )
+  @Doc('expected renderer; ui-rl refuses a model with another one; default: that of the model')
   @IsOptional()
   @IsString()
   @IsNotEmpty()
   renderer_name?: string;
 
   @Doc(
-    'reasoning before each answer (`enable_thinking` of the chat template); a model whose template has no such variable is refused; default: that of the template',
+    'reasoning before each answer (`enable_thinking` of the chat template); ui-rl refuses a model whose template has no such variable; default: that of the template',
   )
   @IsOptional()
   @IsBoolean()
@@ -49,12 +47,12 @@ export class ModelGroup {
   @IsIn(['full', 'compact'])
   prompt: 'full' | 'compact' = 'full';
 
-  @Doc('turns the policy reads, the present one included')
+  @Doc('number of turns in a prompt, including the current one')
   @IsInt()
   @Min(1)
   history_turns = 1;
 
-  @Doc('longest sequence in tokens, prompt and answer together')
+  @Doc('maximum sequence length in tokens, prompt and answer together')
   @IsInt()
   @Min(16)
   max_sequence = 4096;

@@ -13,8 +13,7 @@ const FOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 export class AsyncGroup {
   @Doc(
-    'steps that the policy of a trained token may be behind the one that is trained; 0 = strictly on-policy. Above, ' +
-      'episodes are played while others are trained, and tokens that come too late are not trained',
+    'maximum policy lag of a trained token, in steps; 0 = strictly on-policy. Above 0, sampling and training overlap, and tokens beyond the limit are not trained',
   )
   @IsInt()
   @Min(0)
@@ -27,8 +26,7 @@ export class AsyncGroup {
   in_flight_updates = false;
 
   @Doc(
-    'with max_steps_off_policy above 0, another episode is requested where one takes so many times as long as the median, ' +
-      'and the first to come counts; 0 = never; default: 4',
+    'multiple of the median episode time after which another episode is requested, if max_steps_off_policy is above 0; the first to arrive counts; 0 = never; default: 4',
   )
   @IsOptional()
   @Fits(
@@ -53,7 +51,7 @@ export class LoggingGroup {
   log_dir?: string;
 
   @Doc(
-    'log_dir as a path, in place of log_dir, for services that end with the run; those of a broker keep all runs in their UIRL_RUNS_DIR',
+    'folder of the run as a path, instead of log_dir, for services that end with the run; services of a broker keep all runs in their UIRL_RUNS_DIR',
   )
   @IsOptional()
   @Fits(
@@ -63,24 +61,23 @@ export class LoggingGroup {
   log_path?: string;
 
   @Doc(
-    'where another run left checkpoints in log_dir: overwrite them and all else there, skip this run, resume from the newest one, ' +
-      'with what that run left moved into earlier.<run> there, or ask (on the command line)',
+    'if another run left checkpoints in log_dir: overwrite the folder; skip this run; resume from the newest one, after moving its files into earlier.<run>; or ask (on the command line)',
   )
   @IsIn(['ask', 'overwrite', 'skip', 'resume'])
   behavior_if_log_dir_exists: 'ask' | 'overwrite' | 'skip' | 'resume' = 'ask';
 
-  @Doc('checkpoints that other machines can have: of every step, those that are kept, or none')
+  @Doc('checkpoints to upload for other machines: all, the kept ones, or none')
   @IsIn(['all', 'kept', 'none'])
   upload_checkpoints: 'all' | 'kept' | 'none' = 'all';
 
   @Doc(
-    'groups of each step that are written as pages for people, with screenshots, into the folder of the run; those of the newest 100 steps stay',
+    'number of groups per step to write as HTML pages with screenshots into the folder of the run; those of the newest 100 steps stay',
   )
   @IsInt()
   @Min(0)
   num_groups_to_log = 1;
 
-  @Doc('what records the run besides the monitor; an option of one that is not named adds it')
+  @Doc('trackers that record the run in addition to the monitor; an option of another tracker adds it')
   @Choice('tracker', { many: true })
   trackers: ComponentChoice[] = [{ name: 'jsonl' }];
 }
@@ -90,70 +87,68 @@ export class LoggingGroup {
  * decorators contain the help. Keys are those of the YAML form; a choice has all options of the chosen component.
  */
 export class RunFile {
-  @Doc('what trains and samples the model')
+  @Doc('component that trains and samples the model')
   @Choice('engine')
   engine: ComponentChoice = { name: 'local' };
 
-  @Doc('where the policy is sampled from')
+  @Doc('component that samples the policy')
   @Choice('sampler')
   sampler: ComponentChoice = { name: 'engine' };
 
-  @Doc('the model, its adapter, and how it is spoken to')
+  @Doc('model, adapter and prompt format')
   @Group(() => ModelGroup)
   model: ModelGroup;
 
-  @Doc('what is operated')
+  @Doc('environment of the episodes')
   @Group(() => EnvironmentGroup)
   environment: EnvironmentGroup;
 
-  @Doc('what is trained on')
+  @Doc('task sources for training')
   @Choice('task-source', { many: true })
   tasks: TaskSourceChoice[];
 
-  @Doc('for evaluation only')
+  @Doc('task sources for evaluation only')
   @Choice('task-source', { many: true })
   eval_tasks: TaskSourceChoice[] = [];
 
-  @Doc('says whether a task was done')
+  @Doc('component that decides whether an episode succeeded')
   @Choice('verifier')
   verifier: ComponentChoice = { name: 'checks' };
 
-  @Doc(
-    'what episodes are worth; their parts are summed; default: that of the environment where it has one (ui-verifiers: progress)',
-  )
+  @Doc('reward functions, summed; default: that of the environment if it has one (ui-verifiers: progress)')
   @Choice('reward', { many: true })
   rewards: ComponentChoice[] = [{ name: 'task-success' }];
 
-  @Doc('how episodes are played')
+  @Doc('rollouts')
   @Group(() => RolloutGroup)
   rollout: RolloutGroup;
 
-  @Doc('how episodes become a loss')
+  @Doc('advantage, loss and regularizers')
   @Group(() => AlgorithmGroup)
   algorithm: AlgorithmGroup;
 
-  @Doc('how the loss becomes steps, and how many')
+  @Doc('optimization and length of the run')
   @Group(() => TrainingGroup)
   training: TrainingGroup;
 
-  @Doc('what states are worth, for algorithms that compare what was earned with it (PPO)')
+  @Doc('critic, for algorithms with state values (PPO)')
   @Group(() => CriticGroup)
   critic: CriticGroup;
 
-  @Doc('how the policy is scored')
+  @Doc('evaluation')
   @Group(() => EvaluationGroup)
   evaluation: EvaluationGroup;
 
-  @Doc('how far sampling may run ahead of training')
+  @Doc('asynchronous sampling')
   @Group(() => AsyncGroup)
   async: AsyncGroup;
 
-  @Doc('where the run is recorded')
+  @Doc('records of the run')
   @Group(() => LoggingGroup)
   logging: LoggingGroup;
 
   @Doc(
-    'modules with further components: paths (./…) or npm packages; services have theirs from up --plugins, or UIRL_PLUGINS',
+    'modules with further components: paths (./…) or npm packages; services get theirs from up --plugins, or UIRL_PLUGINS',
   )
   @IsArray()
   @IsString({ each: true })

@@ -8,20 +8,20 @@ export class TrainingGroup {
   @Above(0)
   learning_rate = 1e-5;
 
-  @Doc('course of the learning rate over max_steps')
+  @Doc('learning-rate schedule over max_steps')
   @Choice('schedule')
   schedule: ComponentChoice = { name: 'constant' };
 
-  @Doc('how gradients change the weights')
+  @Doc('optimizer')
   @Choice('optimizer')
   optimizer: ComponentChoice = { name: 'adamw' };
 
-  @Doc('gradients are scaled down to this norm; 0 = never')
+  @Doc('maximum gradient norm; 0 = no clipping')
   @IsNumber()
   @Min(0)
   max_grad_norm = 1;
 
-  @Doc('groups of a batch, which one step trains')
+  @Doc('number of groups per batch; a step trains one batch')
   @IsInt()
   @Min(1)
   groups_per_batch = 10;
@@ -32,61 +32,57 @@ export class TrainingGroup {
   @Min(1)
   batch_size?: number;
 
-  @Doc('optimizer steps per step: parts its batch is split into, by groups')
+  @Doc('number of optimizer steps per step, each on a part of its groups')
   @IsInt()
   @Min(1)
   num_substeps = 1;
 
-  @Doc('passes of each optimizer step, at least; their gradients are accumulated')
+  @Doc('minimum number of passes per optimizer step; gradients are accumulated')
   @IsInt()
   @Min(1)
   num_minibatches = 1;
 
-  @Doc('the training ends after so many steps, those of the warm start aside; 0 = no limit')
+  @Doc('maximum number of steps, without those of the warm start; 0 = no limit')
   @IsInt()
   @Min(0)
   max_steps = 0;
 
   @Doc(
-    'the training ends after so many passes over the tasks of the run, as they are when it starts, in place of max_steps; default: 1 where ' +
-      'none of max_steps, max_minutes and total_minutes is given',
+    'maximum number of passes over the tasks of the run, as of its start, instead of max_steps; default: 1 if none of max_steps, max_minutes and total_minutes is given',
   )
   @IsOptional()
   @IsInt()
   @Min(1)
   epochs?: number;
 
-  @Doc('the training ends after so many minutes, evaluations before and after it aside; 0 = no limit')
+  @Doc('time limit for training in minutes, without evaluations before and after it; 0 = no limit')
   @IsNumber()
   @Min(0)
   max_minutes = 0;
 
   @Doc(
-    'baseline, training and final evaluation take about so many minutes: the training ends early enough for a final evaluation as long as ' +
-      'the baseline took; 0 = no limit',
+    'approximate time limit for baseline, training and final evaluation in minutes; assumes that the final evaluation takes as long as the baseline; 0 = no limit',
   )
   @IsNumber()
   @Min(0)
   total_minutes = 0;
 
-  @Doc('keep a checkpoint every so many steps; 0 = only the last')
+  @Doc('number of steps between kept checkpoints; 0 = only the last one')
   @IsInt()
   @Min(0)
   save_every = 10;
 
-  @Doc(
-    'evaluate every so many steps before the last, but not in a warm start that reinforcement learning follows; 0 = never',
-  )
+  @Doc('number of steps between evaluations, except in a warm start before reinforcement learning; 0 = never')
   @IsInt()
   @Min(0)
   eval_every = 10;
 
-  @Doc('seeds task order, environments, sampling and fresh adapters')
+  @Doc('seed of task order, environments, sampling and new adapters')
   @IsInt()
   @Min(0)
   seed = 0;
 
-  @Doc('the same seed gives the same rewards, step by step')
+  @Doc('make the rewards of each step repeatable with the same seed')
   @IsBoolean()
   deterministic = false;
 
@@ -94,7 +90,7 @@ export class TrainingGroup {
   @Group(() => WarmStartGroup)
   warm_start: WarmStartGroup;
 
-  @Doc('what happens when the policy collapses, or has nothing left to learn')
+  @Doc('protection against collapse, and the end of a run without a learning signal')
   @Group(() => CollapseGuardGroup)
   collapse_guard: CollapseGuardGroup;
 }

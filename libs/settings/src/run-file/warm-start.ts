@@ -3,44 +3,44 @@ import { Above, Choice, Doc, LocalFile, Needs, type ComponentChoice } from '@ui-
 
 export class WarmStartGroup {
   @Doc(
-    'file of episodes (JSON Lines) that is learnt from before reinforcement learning begins; `ui-rl runs episodes` writes those of a run',
+    'file of episodes (JSON Lines) to imitate before reinforcement learning; `ui-rl runs episodes` writes those of a run',
   )
   @IsOptional()
   @LocalFile()
   episodes?: string;
 
   @Doc(
-    'loss over stored episodes; one over pairs takes, of each task and start, the better episode beside the worse',
+    'loss over stored episodes; a loss over pairs compares the better with the worse episode of each task and environment seed',
   )
   @Choice('policy-loss')
   @Needs('episodes')
   loss: ComponentChoice = { name: 'cross_entropy' };
 
-  @Doc('episodes whose return exceeds it are imitated; pairs are formed of all')
+  @Doc('return threshold; episodes above it are imitated; pairs use all episodes')
   @IsNumber()
   @Needs('episodes')
   reward_threshold = 0;
 
-  @Doc('episodes, or pairs, of a step')
+  @Doc('number of episodes, or pairs, per step')
   @IsInt()
   @Min(1)
   @Needs('episodes')
   batch_size = 32;
 
-  @Doc('passes over all episodes, or pairs; the last step of each has what is left')
+  @Doc('number of passes over all episodes, or pairs; the last step of a pass may be smaller')
   @IsInt()
   @Min(1)
   @Needs('episodes')
   epochs = 1;
 
-  @Doc('steps instead of whole epochs')
+  @Doc('number of steps, instead of epochs')
   @IsOptional()
   @IsInt()
   @Min(1)
   @Needs('episodes')
   steps?: number;
 
-  @Doc('learning rate of the warm start, which is constant; the optimizer starts anew after it')
+  @Doc('constant learning rate of the warm start; the optimizer starts fresh after it')
   @Above(0)
   @Needs('episodes')
   learning_rate = 1e-5;
