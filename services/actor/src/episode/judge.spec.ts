@@ -185,14 +185,14 @@ test('a reward from outside that never gives control back makes its episode inva
     () => undefined,
   );
   const rewards = [{ name: 'stuck', instance: stuck }];
-  const [hangs, goesOn] = await Promise.all([
+  const [hangs, next] = await Promise.all([
     play(
       { rewards, turnTimeoutMs: 1_500 },
       makeRollout({ runId: RUN, task: request.task, rolloutId: 'hangs', seed: 1 }),
     ),
     play(
       { rewards, turnTimeoutMs: 8_000 },
-      makeRollout({ runId: RUN, task: request.task, rolloutId: 'goes-on', seed: 2 }),
+      makeRollout({ runId: RUN, task: request.task, rolloutId: 'next', seed: 2 }),
     ),
   ]);
   await stuck.close();
@@ -201,7 +201,7 @@ test('a reward from outside that never gives control back makes its episode inva
     status: 'invalid',
     invalidReason: 'deadline: reward "stuck" took longer than 1500 ms',
   });
-  expect(goesOn).toMatchObject({ status: 'completed', rewards: { stuck: 2 } });
+  expect(next).toMatchObject({ status: 'completed', rewards: { stuck: 2 } });
 });
 
 test('a reward is made of others, of a thread and of a model that judges; a model that never answers makes episodes invalid', async () => {
