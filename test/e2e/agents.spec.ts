@@ -63,7 +63,7 @@ it('episodes of agents that speak OpenAI’s API alone are trained in a running 
   const { bus } = world;
   const runId = world.newRunId();
   await bus.runs.create({ runId, createdAt: new Date().toISOString(), config: CONFIG }, 'training');
-  await world.begin(runId, world.optionsWith({ groupsPerBatch: 1, maxSequence: 256 }));
+  await world.begin(runId, world.optionsWith({ 'training.groups_per_batch': 1, 'model.max_sequence': 256 }));
   await world.requested(runId, 1);
   const components = await loadComponents();
   const actorBus = await BusService.connect({

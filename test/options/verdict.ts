@@ -8,17 +8,13 @@ import {
   SettingsError,
   type RunFile,
 } from '@ui-rl/settings';
-import { learnerOptions } from '../../services/learner/src/run-options';
+import { algorithmOptions } from '../../services/learner/src/run-options';
 import { makeAlgorithm } from '../../services/learner/src/training/algorithm';
 import { Named } from './named';
 import type { OptionSet } from './option-sets';
 
 /** The verdict on an option set; `unsound`: it neither starts nor is refused with the name of an option. */
 export type Verdict = { outcome: 'starts' } | { outcome: 'refused' | 'unsound'; message: string };
-
-const MACHINE = { runsDir: '/runs', hub: {}, models: {}, cacheDir: '/cache' } as Parameters<
-  typeof learnerOptions
->[1];
 
 /** Judges option sets like a run: parsed, stored, parsed again, and converted to the learner's options. */
 export class Judge {
@@ -49,8 +45,7 @@ export class Judge {
   }
 
   private start(run: RunFile): void {
-    const { algorithm } = learnerOptions(run, MACHINE);
-    makeAlgorithm(algorithm, this.registry, run.training.max_steps);
+    makeAlgorithm(algorithmOptions(run), this.registry, run.training.max_steps);
     // A run file with local paths is announced with the addresses of uploaded copies instead.
     const isPlaced = run.logging.log_path !== undefined || !isModelName(run.model.name);
     if (isPlaced || run.plugins.length > 0 || filesOfRun(run, this.registry).length > 0) return;

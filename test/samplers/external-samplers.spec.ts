@@ -7,8 +7,7 @@ import type { PolicyActReply } from '@ui-rl/contracts';
 import { loadComponents } from '@ui-rl/plugin-kit';
 import { openApplication } from '@ui-rl/service';
 import { eventually } from '@ui-rl/testkit';
-import type { LearnerOptions } from '../../services/learner/src/options';
-import { FIXTURE, LearnerWorld, valueOf } from '../../services/learner/test/learner-world';
+import { FIXTURE, LearnerWorld, valueOf, type Changes } from '../../services/learner/test/learner-world';
 import { SamplerModule } from '../../services/sampler/src/sampler.module';
 
 /** The learner's options as a run file. */
@@ -24,7 +23,11 @@ const RUN_FILE = {
   rollout: { concurrency: 4 },
   training: { deterministic: true, seed: 1, max_steps: 2 },
 };
-const OPTIONS: Partial<LearnerOptions> = { deterministic: true, maxSteps: 2, keepEvery: [1] };
+const OPTIONS: Changes = {
+  'training.deterministic': true,
+  'training.max_steps': 2,
+  'training.save_every': 1,
+};
 const EXTERNAL = {
   name: 'external',
   wait_minutes: 1,
@@ -79,7 +82,7 @@ afterAll(async () => {
 });
 
 /** A run that samplers can discover, and its learner. */
-async function begin(changes: Partial<LearnerOptions>, config: object = RUN_FILE): Promise<string> {
+async function begin(changes: Changes, config: object = RUN_FILE): Promise<string> {
   const runId = world.newRunId();
   await world.bus.runs.create(
     { runId, createdAt: new Date().toISOString(), config: { ...config } },

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { loadPromptFolder, makeRenderer } from '@ui-rl/models';
 import { eventually } from '@ui-rl/testkit';
 import { adapter, TestModel } from '../../libs/engine/test/test-model';
-import type { LearnerOptions } from '../../services/learner/src/options';
-import { FIXTURE, LearnerWorld } from '../../services/learner/test/learner-world';
+import { FIXTURE, LearnerWorld, type Changes } from '../../services/learner/test/learner-world';
 import { hashOf, OutsideServer } from './outside-server';
 
 const STEPS = 3;
@@ -12,7 +11,7 @@ const STEPS = 3;
 let world: LearnerWorld;
 let model: TestModel;
 let server: OutsideServer;
-let options: Partial<LearnerOptions>;
+let options: Changes;
 
 beforeAll(async () => {
   const screen = readFileSync(join(FIXTURE, 'images/0.png'));
@@ -20,9 +19,9 @@ beforeAll(async () => {
   world = await LearnerWorld.open();
   model = await TestModel.of('qwen3-vl-a');
   // The server has its own copy of the model, as on another machine, and knows only the adapters it is sent.
-  const { lora } = world.optionsWith().trainable as Extract<LearnerOptions['trainable'], { mode: 'lora' }>;
+  const { use_rslora: rslora, ...lora } = world.optionsWith().model.lora;
   const engine = await model.start({
-    models: [adapter({ ...lora, targets: String(lora.targets) })],
+    models: [adapter({ ...lora, rslora, targets: String(lora.targets) })],
     fetchImage: (sha256) => Promise.resolve(images.get(sha256) ?? null),
     threads: 1,
   });
@@ -35,7 +34,11 @@ beforeAll(async () => {
       return hashOf(png);
     },
   }).start();
-  options = { sampler: { name: 'vllm', servers: [server.address] }, maxSteps: STEPS, keepEvery: [1] };
+  options = {
+    sampler: { name: 'vllm', servers: [server.address] },
+    'training.max_steps': STEPS,
+    'training.save_every': 1,
+  };
 });
 afterEach(async () => {
   await world.quit();

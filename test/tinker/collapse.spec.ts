@@ -3,10 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serveTinker, type ServedTinker } from '@ui-rl/api';
 import type { PolicyActReply } from '@ui-rl/contracts';
-import { parseRunFile } from '@ui-rl/settings';
+import { parseRunFile, type RunFile } from '@ui-rl/settings';
 import { makeTurn } from '@ui-rl/testkit';
-import type { LearnerOptions } from '../../services/learner/src/options';
-import { learnerOptions } from '../../services/learner/src/run-options';
 import { FIXTURE, LearnerWorld, valueOf } from '../../services/learner/test/learner-world';
 
 const MAX_SEQUENCE = 128;
@@ -32,8 +30,8 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-function options(): LearnerOptions {
-  const run = parseRunFile(
+function options(): RunFile {
+  return parseRunFile(
     {
       model: {
         ...{ name: 'fixture', action_format: 'json', max_sequence: MAX_SEQUENCE },
@@ -57,7 +55,6 @@ function options(): LearnerOptions {
     },
     world.components,
   );
-  return { ...world.optionsWith(), ...learnerOptions(run, world.optionsWith()) };
 }
 
 let requests = 0;

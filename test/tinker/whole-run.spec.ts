@@ -2,10 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serveTinker, type ServedTinker } from '@ui-rl/api';
-import { parseRunFile } from '@ui-rl/settings';
+import { parseRunFile, type RunFile } from '@ui-rl/settings';
 import { eventually } from '@ui-rl/testkit';
-import type { LearnerOptions } from '../../services/learner/src/options';
-import { learnerOptions } from '../../services/learner/src/run-options';
 import { FIXTURE, LearnerWorld } from '../../services/learner/test/learner-world';
 
 const STEPS = 4;
@@ -39,9 +37,9 @@ afterAll(async () => {
 });
 
 /** The learner's options for a run file. */
-function optionsOf(engine: object, alpha = 32): LearnerOptions {
+function optionsOf(engine: object, alpha = 32): RunFile {
   const lora = { rank: 2, alpha, targets: 'attention' };
-  const run = parseRunFile(
+  return parseRunFile(
     {
       model: {
         name: 'fixture',
@@ -61,7 +59,6 @@ function optionsOf(engine: object, alpha = 32): LearnerOptions {
     },
     world.components,
   );
-  return { ...world.optionsWith(), ...learnerOptions(run, world.optionsWith()) };
 }
 
 /** Digest of the current sampling weights. */
@@ -70,10 +67,7 @@ async function digestNow(runId: string): Promise<string | undefined> {
 }
 
 /** The digests of the weights before the first step, and after each. */
-async function train(
-  options: LearnerOptions,
-  restartAt?: number,
-): Promise<[runId: string, (string | undefined)[]]> {
+async function train(options: RunFile, restartAt?: number): Promise<[runId: string, (string | undefined)[]]> {
   const runId = await world.startRun(options);
   const digests = [await digestNow(runId)];
   for (let step = 0; step < STEPS; step += 1) {

@@ -233,13 +233,9 @@ function checkBatch({ training, rollout }: RunFile, refuse: Refuse): void {
   );
 }
 
-function checkOpenTrajectories({ algorithm, training, rollout, async: pace }: RunFile, refuse: Refuse): void {
-  const open = openTrajectories({
-    maxStepsOffPolicy: pace.max_steps_off_policy,
-    groupsPerBatch: training.groups_per_batch,
-    maxReplacedGroups: algorithm.dynamic_sampling ? algorithm.dynamic_sampling_limit : 0,
-    groupSize: rollout.group_size,
-  });
+function checkOpenTrajectories(run: RunFile, refuse: Refuse): void {
+  const { training } = run;
+  const open = openTrajectories(run);
   if (open > MAX_OPEN_TRAJECTORIES) {
     const batch = training.batch_size === undefined ? 'training.groups_per_batch' : 'training.batch_size';
     refuse(

@@ -32,7 +32,7 @@ export {
   type RunFileSource,
 } from './read-run-file';
 export { redact, redactRunFile, redactUrl } from './redact';
-export { openTrajectories } from './open-trajectories';
+export { openTrajectories, replacedGroups } from './open-trajectories';
 export { trainableOf } from './trainable';
 export { trainingMinutes, type TimeLimits } from './training-minutes';
 export * from './run-file';

@@ -14,7 +14,7 @@ afterEach(() => world.quit());
 afterAll(() => world.close());
 
 it('continues after its process ended: nothing is trained twice, nothing is lost', async () => {
-  const runId = await world.startRun({ groupsPerBatch: 1 });
+  const runId = await world.startRun({ 'training.groups_per_batch': 1 });
   await world.playGroup(runId, 0, [1, 0]);
   await world.reached(runId, 1);
   const half = await world.play(runId, { group: 1, member: 0, reward: 1 });
@@ -28,7 +28,7 @@ it('continues after its process ended: nothing is trained twice, nothing is lost
     }),
     'again',
   );
-  await world.begin(runId, world.optionsWith({ groupsPerBatch: 1 }));
+  await world.begin(runId, world.optionsWith({ 'training.groups_per_batch': 1 }));
   await world.play(runId, { group: 1, member: 1, reward: 0 });
   await world.reached(runId, 2);
   const said = valueOf(await world.act(runId, 'x/0'));
@@ -48,12 +48,12 @@ it('continues after its process ended: nothing is trained twice, nothing is lost
 it('continues in another folder when its machine is gone, with the same weights and optimizer', async () => {
   const ends: PolicyState[] = [];
   for (const folder of [world.runsDir, join(world.runsDir, 'other-machine')]) {
-    const changes = { groupsPerBatch: 1, deterministic: true };
+    const changes = { 'training.groups_per_batch': 1, 'training.deterministic': true };
     const runId = await world.startRun(changes);
     await world.playGroup(runId, 0, [1, 0]);
     await world.reached(runId, 1);
     await world.quit();
-    await world.begin(runId, world.optionsWith({ ...changes, runsDir: folder }));
+    await world.begin(runId, world.optionsWith(changes), undefined, { runsDir: folder });
     await world.playGroup(runId, 1, [1, 0]);
     await world.reached(runId, 2);
     ends.push((await world.bus.runs.policy(runId))!);
@@ -64,7 +64,11 @@ it('continues in another folder when its machine is gone, with the same weights 
 });
 
 it('goes back where the newest checkpoint is damaged everywhere, and says so: its episodes come again', async () => {
-  const changes = { groupsPerBatch: 1, deterministic: true, uploads: 'none' as const };
+  const changes = {
+    'training.groups_per_batch': 1,
+    'training.deterministic': true,
+    'logging.upload_checkpoints': 'none' as const,
+  };
   const runId = await world.startRun(changes);
   const checkpoints = join(world.runsDir, runId, 'checkpoints');
   for (const group of [0, 1]) {
@@ -96,13 +100,17 @@ it('keeps its engine on the device where the run began', async () => {
 
 it('continues from the run that left its checkpoints in the same folder, whose records stay, or leaves that alone', async () => {
   const logDir = 'shared-folder';
-  const first = await world.startRun({ groupsPerBatch: 1, logDir });
+  const first = await world.startRun({ 'training.groups_per_batch': 1, 'logging.log_dir': logDir });
   await world.playGroup(first, 0, [1, 0]);
   await world.reached(first, 1);
   const { adapterDigest } = (await world.bus.runs.policy(first))!;
   await world.quit();
   await world.bus.runs.changePhase(first, 'finished');
-  const second = await world.startRun({ groupsPerBatch: 1, logDir, ifLogDirExists: 'resume' });
+  const second = await world.startRun({
+    'training.groups_per_batch': 1,
+    'logging.log_dir': logDir,
+    'logging.behavior_if_log_dir_exists': 'resume',
+  });
   expect(await world.bus.runs.policy(second)).toMatchObject({ version: 0, adapterDigest });
   const written = async (file: string): Promise<string[]> => {
     const text = await readFile(join(world.runsDir, logDir, file), 'utf8').catch(() => '');
@@ -121,7 +129,10 @@ it('continues from the run that left its checkpoints in the same folder, whose r
     { runId: skipped, createdAt: new Date().toISOString(), config: {} },
     'training',
   );
-  await world.begin(skipped, world.optionsWith({ logDir, ifLogDirExists: 'skip' }));
+  await world.begin(
+    skipped,
+    world.optionsWith({ 'logging.log_dir': logDir, 'logging.behavior_if_log_dir_exists': 'skip' }),
+  );
   await eventually('the end', async () => (await world.bus.runs.state(skipped))?.phase === 'stopped', 20_000);
   expect((await world.bus.runs.state(skipped))?.reason).toMatch(
     /shared-folder has checkpoints of run learner-test/,
@@ -129,29 +140,28 @@ it('continues from the run that left its checkpoints in the same folder, whose r
 });
 
 it('begins with the weights of a checkpoint that is named by its address, or was uploaded, with a new optimizer', async () => {
-  const first = await world.startRun({ groupsPerBatch: 1 });
+  const first = await world.startRun({ 'training.groups_per_batch': 1 });
   await world.playGroup(first, 0, [1, 0]);
   await world.reached(first, 1);
   const { adapterDigest } = (await world.bus.runs.policy(first))!;
   await world.quit();
   await world.bus.runs.changePhase(first, 'finished');
   const loadCheckpoint = `uirl://${first}/sampler_weights/000001`;
-  const second = await world.startRun({
-    loadCheckpoint,
+  const second = await world.startRun({ 'model.load_checkpoint': loadCheckpoint }, undefined, {
     runsDir: join(world.runsDir, 'a-machine-that-never-saw-it'),
   });
   expect(await world.bus.runs.policy(second)).toMatchObject({ version: 0, adapterDigest });
   await world.quit();
   await world.bus.runs.changePhase(second, 'finished');
   const uploaded = await world.bus.files.share(join(world.runsDir, first, 'checkpoints/000001'));
-  const third = await world.startRun({ loadCheckpoint: uploaded });
+  const third = await world.startRun({ 'model.load_checkpoint': uploaded });
   expect(await world.bus.runs.policy(third)).toMatchObject({ version: 0, adapterDigest });
 });
 
 it('marks a run it cannot serve as failed, with the reason', async () => {
   const runId = world.newRunId();
   await world.bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} });
-  await world.begin(runId, world.optionsWith({ model: '/nowhere/at/all' }));
+  await world.begin(runId, world.optionsWith({ 'model.name': '/nowhere/at/all' }));
   await eventually(
     'the failure',
     async () => (await world.bus.runs.state(runId))?.phase === 'failed',
@@ -167,8 +177,8 @@ describe('the minutes of a training are those of the broker', () => {
     await world.bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} });
     const since = new Date(Date.now() - minutesBehind * 60_000).toISOString();
     await world.bus.runsBucket.put(runKeys.state(runId), { phase: 'training', since });
-    const timeLimits = { max_minutes: maxMinutes, total_minutes: totalMinutes };
-    await world.begin(runId, world.optionsWith({ timeLimits, groupsPerBatch: 1 }));
+    const limits = { 'training.max_minutes': maxMinutes, 'training.total_minutes': totalMinutes };
+    await world.begin(runId, world.optionsWith({ ...limits, 'training.groups_per_batch': 1 }));
     return runId;
   }
 

@@ -7,10 +7,11 @@ import { HubError, ModelError } from '@ui-rl/models';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
 import { SamplingError } from '@ui-rl/sampling';
 import { causesOf, openMicroservice, RunService, type ServedRun } from '@ui-rl/service';
+import type { RunFile } from '@ui-rl/settings';
 import { CheckpointElsewhere } from './checkpoints/checkpoint-store';
 import { PolicyEndpoint } from './endpoint/policy-endpoint';
 import type { Learner } from './learner';
-import type { LearnerOptions } from './options';
+import type { MachineOptions } from './options';
 import { PolicyModule } from './policy.module';
 import { RunSkipped } from './run-folder';
 import { startLearner } from './start/start-learner';
@@ -21,8 +22,9 @@ export abstract class LearnerServiceOptions {
   readonly runId?: string;
   /** Components that runs may choose. */
   readonly components: ComponentRegistry;
-  /** Reads a run's options from its record; rejects invalid ones. */
-  readonly optionsOf: (run: RunSnapshot) => Promise<LearnerOptions>;
+  /** Reads a run's file from its record; rejects an invalid one. */
+  readonly optionsOf: (run: RunSnapshot) => Promise<RunFile>;
+  readonly machine: MachineOptions;
   /** Called with an error that ends the process. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -86,12 +88,12 @@ export class LearnerService extends RunService {
 
   private async start(run: RunSnapshot, lease: Lease): Promise<Learner | null> {
     const { bus, own } = this;
-    const { components } = own;
+    const { components, machine } = own;
     // Releases the lease, so that a waiting learner need not wait for its expiry.
     const onFailure = (error: unknown): void => void lease.release().finally(() => own.onFailure(error));
     try {
       const options = await own.optionsOf(run);
-      return await startLearner({ bus, run, options, components, lease, onFailure });
+      return await startLearner({ bus, run, options, machine, components, lease, onFailure });
     } catch (error) {
       if (error instanceof CheckpointElsewhere) onFailure(error);
       if (!(error instanceof RunSkipped)) throw error;

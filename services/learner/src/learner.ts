@@ -10,13 +10,12 @@ import type {
 } from '@ui-rl/contracts';
 import { MAX_WAIT_MS } from '@ui-rl/retry';
 import type { Engine, Sampler } from '@ui-rl/plugin-kit';
-import { openTrajectories, trainingMinutes } from '@ui-rl/settings';
+import { openTrajectories, trainingMinutes, type RunFile } from '@ui-rl/settings';
 import type { DialectComputer } from './endpoint/dialect-computer';
 import type { OutsidePolicy } from './endpoint/outside-policy';
 import type { EpisodeIntake } from './episodes/intake';
 import type { LostEpisodes } from './episodes/lost-episodes';
 import type { Stragglers } from './episodes/stragglers';
-import type { LearnerOptions } from './options';
 import type { PolicyServer, Refusal } from './policy/policy-server';
 import type { PolicyWeights } from './policy/policy-weights';
 import type { Trackers } from './tracking/trackers';
@@ -31,16 +30,7 @@ export interface LearnerParts {
   bus: BusService;
   /** Lease of the run: it belongs to this learner alone while the lease is held. */
   lease: Lease;
-  options: Pick<
-    LearnerOptions,
-    | 'maxSteps'
-    | 'timeLimits'
-    | 'hasBaseline'
-    | 'groupSize'
-    | 'groupsPerBatch'
-    | 'maxStepsOffPolicy'
-    | 'maxReplacedGroups'
-  >;
+  options: RunFile;
   engine: Engine;
   sampler: Sampler;
   weights: PolicyWeights;
@@ -189,8 +179,9 @@ export class Learner {
 
   private async limitMinutes(): Promise<void> {
     const { bus, runId, options } = this.parts;
-    const { timeLimits, hasBaseline } = options;
-    const minutes = trainingMinutes(timeLimits, (await bus.runs.phaseDelayMs(runId)) / 60_000, hasBaseline);
+    const { training, evaluation } = options;
+    const before = (await bus.runs.phaseDelayMs(runId)) / 60_000;
+    const minutes = trainingMinutes(training, before, evaluation.baseline);
     if (minutes === Infinity) return;
     const restMs = minutes * 60_000 - (await bus.runs.phaseAgeMs(runId));
     if (this.stopping.signal.aborted) return;

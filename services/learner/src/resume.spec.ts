@@ -3,34 +3,20 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@ui-rl/testkit';
 import { stepFolder } from '@ui-rl/contracts';
-import { LearnerWorld } from '../test/learner-world';
-import { WITH_CRITIC } from '../test/with-critic';
+import { LearnerWorld, type Changes } from '../test/learner-world';
+import { CRITIC_CHANGES } from '../test/with-critic';
 
 /** Exercises everything that a step depends on besides its batch: optimizer state, schedule, dropout seeds. */
-const OPTIONS = {
-  deterministic: true,
-  groupsPerBatch: 2,
-  maxSteps: 4,
-  keepEvery: [1],
-  algorithm: {
-    advantage: { name: 'grpo' },
-    loss: { name: 'ppo' },
-    regularizers: [],
-    klPenaltyCoef: 0,
-    computePostKl: false,
-    correction: { name: 'none' },
-    optimizer: { name: 'adamw' },
-    schedule: { name: 'linear' },
-    aggregation: 'token-mean' as const,
-    learningRate: 1e-2,
-    maxGradNorm: 1,
-    substeps: 2,
-    minibatches: 1,
-  },
-  trainable: {
-    mode: 'lora' as const,
-    lora: { rank: 2, alpha: 4, targets: 'attention', dropout: 0.2, vision: false, rslora: false },
-  },
+const STEPS = 4;
+const OPTIONS: Changes = {
+  'training.deterministic': true,
+  'training.groups_per_batch': 2,
+  'training.max_steps': STEPS,
+  'training.save_every': 1,
+  'training.schedule': 'linear',
+  'training.learning_rate': 1e-2,
+  'training.num_substeps': 2,
+  'model.lora': { rank: 2, alpha: 4, targets: 'attention', dropout: 0.2 },
 };
 
 let world: LearnerWorld;
@@ -41,16 +27,14 @@ beforeAll(async () => {
 afterEach(() => world.quit());
 afterAll(() => world.close());
 
-type Changes = Partial<typeof OPTIONS.algorithm>;
-
 /** The digests of the weights after each step, of all models. */
 async function train(
   changes: Changes,
-  interrupt: (runId: string, options: typeof OPTIONS, point: number) => Promise<void>,
+  interrupt: (runId: string, options: Changes, point: number) => Promise<void>,
 ): Promise<(string | undefined)[]> {
-  const options = { ...OPTIONS, algorithm: { ...OPTIONS.algorithm, ...changes } };
+  const options = { ...OPTIONS, ...changes };
   const runId = await world.startRun(options);
-  for (let step = 0; step < OPTIONS.maxSteps; step += 1) {
+  for (let step = 0; step < STEPS; step += 1) {
     await world.playGroup(runId, 2 * step, [1, 0]);
     await interrupt(runId, options, 2 * step);
     await world.playGroup(runId, 2 * step + 1, [0, 1]);
@@ -63,7 +47,7 @@ async function train(
   const checkpoints = await world.events(runId, 'checkpoint');
   await world.quit();
   const digests = checkpoints.map(({ adapterDigest }) => adapterDigest);
-  return 'critic' in changes
+  return 'critic.loss' in changes
     ? [...digests, ...checkpoints.map(({ step }) => criticDigest(runId, step))]
     : digests;
 }
@@ -75,12 +59,12 @@ function criticDigest(runId: string, step: number): string {
 
 it.each<[string, Changes]>([
   ['a policy', {}],
-  ['a policy and its critic', WITH_CRITIC],
+  ['a policy and its critic', CRITIC_CHANGES],
 ])(
   'gives the same weights step by step, wherever its process ended: %s',
   async (_, changes) => {
     const calm = await train(changes, () => Promise.resolve());
-    expect(new Set(calm).size).toBe((OPTIONS.maxSteps + 1) * ('critic' in changes ? 2 : 1));
+    expect(new Set(calm).size).toBe((STEPS + 1) * ('critic.loss' in changes ? 2 : 1));
     const ends: number[] = [];
     const torn = await train(changes, async (runId, options, point) => {
       if (Math.random() < 0.5) return;

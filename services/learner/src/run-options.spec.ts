@@ -1,6 +1,6 @@
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { readRunFile } from '@ui-rl/settings';
-import { learnerOptions } from './run-options';
+import { algorithmOptions } from './run-options';
 
 const base = [
   '--model.name',
@@ -10,14 +10,6 @@ const base = [
   '--training.max_steps',
   '9',
 ];
-const machine = {
-  runsDir: '/nowhere',
-  hub: { endpoint: 'http://127.0.0.1:9', cacheDir: '/nowhere' },
-  models: {},
-  cacheDir: '/nowhere',
-  adaptersDir: '/nowhere',
-  samplerKeys: {},
-};
 let components: ComponentRegistry;
 
 beforeAll(async () => {
@@ -25,31 +17,23 @@ beforeAll(async () => {
 });
 
 const read = (...flags: string[]) =>
-  learnerOptions(readRunFile({ flags: [...base, ...flags] }, components), machine);
+  algorithmOptions(readRunFile({ flags: [...base, ...flags] }, components));
 
-it('a run file becomes the options of learner, algorithm and engine', () => {
+it('a run file becomes the options of the algorithm', () => {
   const options = read(
     ...['--algorithm.advantage', 'grpo', '--algorithm.loss', 'ppo', '--algorithm.loss.clip_high', '0.28'],
-    ...['--training.schedule', 'cosine', '--rollout.concurrency', '6', '--training.deterministic', 'true'],
-    ...['--engine.device', 'cpu', '--model.lora.rank', '8'],
+    ...['--training.schedule', 'cosine', '--training.num_substeps', '2', '--critic.lora.rank', '16'],
+    ...['--algorithm.overlong_buffer', '4', '--rollout.max_tokens', '8'],
   );
-  expect(options.algorithm).toMatchObject({
+  expect(options).toMatchObject({
     advantage: { name: 'grpo' },
     loss: { name: 'ppo', clip_low: 0.2, clip_high: 0.28 },
     correction: { name: 'none' },
     optimizer: { name: 'adamw', beta2: 0.95 },
     schedule: { name: 'cosine', warmup_steps: 0 },
     aggregation: 'token-mean',
-  });
-  expect(options).toMatchObject({
-    model: '/m',
-    engine: { name: 'local', device: 'cpu' },
-    sampler: { name: 'engine' },
-    trackers: [{ name: 'jsonl' }],
-    trainable: { mode: 'lora', lora: { rank: 8, alpha: 64, rslora: false } },
-    maxRows: 6,
-    maxSteps: 9,
-    deterministic: true,
-    maxReplacedGroups: 0,
+    substeps: 2,
+    overlong: { maxTokens: 8, buffer: 4, penalty: 1 },
+    critic: { lora: { rank: 16, dropout: 0, rslora: false } },
   });
 });

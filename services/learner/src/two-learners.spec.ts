@@ -5,7 +5,6 @@ import { loadComponents } from '@ui-rl/plugin-kit';
 import { parseRunFile } from '@ui-rl/settings';
 import { eventually, type Launched } from '@ui-rl/testkit';
 import { LearnerWorld, valueOf } from '../test/learner-world';
-import { learnerOptions } from './run-options';
 
 const STEPS = 6;
 const RUN_FILE = {
@@ -52,8 +51,7 @@ async function digests(runId: string): Promise<[number, string][]> {
 /** The result of one learner on the same episodes, without interruptions. */
 async function calm(): Promise<[number, string][]> {
   const config = parseRunFile(RUN_FILE, await loadComponents(), 'the run file');
-  const machine = world.optionsWith();
-  const runId = await world.startRun(learnerOptions(config, machine));
+  const runId = await world.startRun(config);
   for (let group = 0; group < STEPS; group += 1) await trainGroup(runId, group);
   await ends(runId);
   const found = await digests(runId);

@@ -29,10 +29,10 @@ import {
   type Launched,
   type NatsServer,
 } from '@ui-rl/testkit';
-import type { EndpointSettings } from '@ui-rl/settings';
+import { readRunFile, RunFile, type EndpointSettings } from '@ui-rl/settings';
 import { PolicyEndpoint } from '../src/endpoint/policy-endpoint';
 import { LearnerModule } from '../src/learner.module';
-import type { LearnerOptions } from '../src/options';
+import type { MachineOptions } from '../src/options';
 
 Logger.overrideLogger(false);
 
@@ -96,6 +96,9 @@ function isElsewhere(reply: Reply<unknown>): boolean {
   return isUnanswered(reply) || (!reply.ok && reply.error.code === 'deposed');
 }
 
+/** Values by option path. */
+export type Changes = Readonly<Record<string, unknown>>;
+
 /** A broker, consecutive learners, and simulated actors. */
 export class LearnerWorld {
   private app: INestApplicationContext | undefined;
@@ -131,61 +134,40 @@ export class LearnerWorld {
     await rm(this.runsDir, { recursive: true, force: true });
   }
 
-  optionsWith(changes: Partial<LearnerOptions> = {}): LearnerOptions {
+  get machine(): MachineOptions {
     const { runsDir } = this;
     return {
       runsDir,
-      ifLogDirExists: 'ask',
-      model: 'fixture',
       models: { fixture: join(FIXTURE, 'model') },
-      hub: { endpoint: 'http://127.0.0.1:9', cacheDir: join(runsDir, 'hub'), offline: true },
+      hub: { endpoint: 'http://127.0.0.1:9', cacheDir: join(runsDir, 'hub'), tokenFile: '', offline: true },
       cacheDir: join(runsDir, '.cache'),
-      dialect: { name: 'json' },
-      promptStyle: 'full',
       adaptersDir: join(runsDir, '.adapters'),
       samplerKeys: {},
+    };
+  }
+
+  /** A run file. @param changes values by option path */
+  optionsWith(changes: Changes = {}): RunFile {
+    const assumed = {
+      'model.name': 'fixture',
+      'model.lora': { rank: 2, alpha: 4, targets: 'attention' },
+      'model.max_sequence': 128,
       engine: { name: 'local', device: 'cpu', threads: 1 },
-      sampler: { name: 'engine' },
-      trackers: [{ name: 'jsonl' }],
-      groupsToLog: 1,
-      algorithm: {
-        advantage: { name: 'grpo' },
-        loss: { name: 'ppo' },
-        regularizers: [],
-        klPenaltyCoef: 0,
-        computePostKl: false,
-        correction: { name: 'none' },
-        optimizer: { name: 'adamw' },
-        schedule: { name: 'constant' },
-        aggregation: 'token-mean',
-        learningRate: 1e-3,
-        maxGradNorm: 1,
-        substeps: 1,
-        minibatches: 1,
-      },
-      trainable: {
-        mode: 'lora',
-        lora: { rank: 2, alpha: 4, targets: 'attention', dropout: 0, vision: false, rslora: false },
-      },
-      maxRows: 4,
-      maxSequence: 128,
-      deterministic: false,
-      seed: 1,
-      guard: { enabled: true, patience: 5, drop: 0.7, maxRestores: 3, learningRateFactor: 0.3 },
-      groupSize: 2,
-      groupsPerBatch: 2,
-      maxStepsOffPolicy: 0,
-      updatesInFlight: false,
-      stragglerFactor: 0,
-      maxReplacedGroups: 0,
-      maxAttempts: 2,
-      maxSteps: 0,
-      timeLimits: { max_minutes: 0, total_minutes: 0 },
-      hasBaseline: true,
-      keepEvery: [2],
-      uploads: 'all',
+      tasks: 'demo_training',
+      'rollout.group_size': 2,
+      'rollout.concurrency': 4,
+      'rollout.max_attempts': 2,
+      'algorithm.advantage': 'grpo',
+      'algorithm.loss': 'ppo',
+      'training.learning_rate': 1e-3,
+      'training.groups_per_batch': 2,
+      'async.straggler_factor': 0,
+      'training.seed': 1,
+      'training.save_every': 2,
+      'training.eval_every': 0,
       ...changes,
     };
+    return readRunFile({ assumed, models: ['fixture'] }, this.components);
   }
 
   newRunId(): string {
@@ -196,15 +178,23 @@ export class LearnerWorld {
   /** Starts a learner over a separate connection, like a process. */
   async begin(
     runId: string | undefined,
-    options: LearnerOptions,
+    options: RunFile,
     endpoint?: EndpointSettings,
+    machine: Partial<MachineOptions> = {},
   ): Promise<void> {
     this.served = await BusService.connect({ service: 'learner', servers: [this.nats.url] });
     const { components } = this;
     const onFailure = (error: unknown): void => void this.failures.push(error);
     this.app = await openApplication(
       this.served,
-      LearnerModule.forRoot({ runId, components, optionsOf: async () => options, onFailure }, endpoint),
+      LearnerModule.forRoot(
+        {
+          ...{ runId, components, onFailure },
+          machine: { ...this.machine, ...machine },
+          optionsOf: async () => options,
+        },
+        endpoint,
+      ),
     );
   }
 
@@ -215,7 +205,7 @@ export class LearnerWorld {
 
   /** Starts the service as a separate process. */
   startProcess(runId: string): Launched {
-    const { models, cacheDir } = this.optionsWith();
+    const { models, cacheDir } = this.machine;
     return startFromSource('learner', {
       NATS_URL: this.nats.url,
       UIRL_RUN: runId,
@@ -243,11 +233,16 @@ export class LearnerWorld {
   }
 
   /** Starts a run in training, and its learner. */
-  async startRun(changes: Partial<LearnerOptions> = {}, endpoint?: EndpointSettings): Promise<string> {
+  async startRun(
+    changes: Changes | RunFile = {},
+    endpoint?: EndpointSettings,
+    machine?: Partial<MachineOptions>,
+  ): Promise<string> {
     const { bus } = this;
     const runId = this.newRunId();
     await bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} }, 'training');
-    await this.begin(runId, this.optionsWith(changes), endpoint);
+    const options = changes instanceof RunFile ? changes : this.optionsWith(changes);
+    await this.begin(runId, options, endpoint, machine);
     await eventually('the policy state', async () => (await bus.runs.policy(runId)) !== null, 30_000);
     return runId;
   }

@@ -13,3 +13,12 @@ export const WITH_CRITIC = {
     warmupSteps: 0,
   },
 } satisfies Partial<AlgorithmOptions>;
+
+/** The same as values by option path. */
+export const CRITIC_CHANGES = {
+  'algorithm.advantage': WITH_CRITIC.advantage,
+  'algorithm.loss': WITH_CRITIC.loss,
+  'critic.lora': { rank: 2, alpha: 4, targets: 'attention' },
+  'critic.loss': WITH_CRITIC.critic.loss,
+  'critic.learning_rate': WITH_CRITIC.critic.learningRate,
+};

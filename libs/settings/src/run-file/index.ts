@@ -1,4 +1,5 @@
 export { AlgorithmGroup } from './algorithm';
+export { CollapseGuardGroup } from './collapse-guard';
 export { CriticGroup } from './critic';
 export { CurriculumGroup } from './curriculum';
 export { EnvironmentGroup } from './environment';
@@ -9,3 +10,4 @@ export { RolloutGroup } from './rollout';
 export { AsyncGroup, LoggingGroup, RunFile } from './run-file';
 export type { RunFileOptions } from './run-file-options';
 export { TrainingGroup } from './training';
+export { WarmStartGroup } from './warm-start';

@@ -28,7 +28,7 @@ beforeAll(async () => {
   world = await LearnerWorld.open();
   runId = await world.startRun(
     // Sharing a prompt prefix does not change the rounding.
-    { deterministic: true, maxSequence: 256 },
+    { 'training.deterministic': true, 'model.max_sequence': 256 },
     {
       host: '127.0.0.1',
       port: 0,

@@ -14,7 +14,7 @@ let client: OpenAI;
 beforeAll(async () => {
   world = await LearnerWorld.open();
   runId = await world.startRun(
-    { maxSequence: 256 },
+    { 'model.max_sequence': 256 },
     {
       ...{ host: '127.0.0.1', port: 0, keys: [KEY], keyFile: '', sealFile: join(world.runsDir, 'seal') },
       ...{ maxRequests: 8, maxBodyBytes: 2 ** 25 },

@@ -11,7 +11,7 @@ afterEach(() => world.quit());
 afterAll(() => world.close());
 
 it('has invalid episodes played again, a bounded number of times, and keeps them out of the batch', async () => {
-  const runId = await world.startRun({ groupsPerBatch: 1 });
+  const runId = await world.startRun({ 'training.groups_per_batch': 1 });
   const invalid = { status: 'invalid' as const, invalidReason: 'the browser crashed', turns: [] };
   await world.play(runId, { group: 0, member: 0, reward: 1 });
   await world.play(runId, { group: 0, member: 1, reward: 0, changes: invalid });
@@ -33,7 +33,7 @@ it('has invalid episodes played again, a bounded number of times, and keeps them
 });
 
 it('gives up groups without a valid episode, as many as there are, also over the end of its process', async () => {
-  const options = { groupsPerBatch: 1, maxAttempts: 1 };
+  const options = { 'training.groups_per_batch': 1, 'rollout.max_attempts': 1 };
   const runId = await world.startRun(options);
   const invalid = { status: 'invalid' as const, invalidReason: 'no browser starts', turns: [] };
   const fail = async (group: number): Promise<void> => {
@@ -58,7 +58,7 @@ it('gives up groups without a valid episode, as many as there are, also over the
 });
 
 it('refuses what was sampled by weights it never had, and says so', async () => {
-  const runId = await world.startRun({ groupsPerBatch: 1 });
+  const runId = await world.startRun({ 'training.groups_per_batch': 1 });
   const forged = [makeTurn({ adapterDigest: 'f'.repeat(64) })];
   await world.play(runId, { group: 0, member: 0, reward: 1, changes: { turns: forged } });
   await eventually('the warning', async () => (await world.events(runId, 'warning')).length === 1);
@@ -74,7 +74,7 @@ it('refuses what was sampled by weights it never had, and says so', async () => 
 });
 
 it('makes dead letters of unrequested episodes, and trains the others', async () => {
-  const runId = await world.startRun({ groupsPerBatch: 1 });
+  const runId = await world.startRun({ 'training.groups_per_batch': 1 });
   // As many as it handles concurrently: they must not block the others.
   await world.playGroup(runId, 5, [1, 0]);
   await world.playGroup(runId, 0, [1, 0]);
@@ -92,7 +92,7 @@ it('makes dead letters of unrequested episodes, and trains the others', async ()
 });
 
 it('takes no episode for one of a group that is of another task', async () => {
-  const runId = await world.startRun({ groupsPerBatch: 1 });
+  const runId = await world.startRun({ 'training.groups_per_batch': 1 });
   const easier = { ...makeTask(), description: 'Do nothing' };
   await world.play(runId, { group: 0, member: 0, reward: 0 });
   await world.play(runId, { group: 0, member: 1, reward: 1, task: easier });

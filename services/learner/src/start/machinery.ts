@@ -3,14 +3,14 @@ import { describeError } from '@ui-rl/retry';
 import { type PromptFolder, checkRendererName, loadPromptFolder, makeRenderer } from '@ui-rl/models';
 import type { Engine, Log, Sampler } from '@ui-rl/plugin-kit';
 import { Misconfigured } from '@ui-rl/service';
-import { readVariables } from '@ui-rl/settings';
+import { readVariables, trainableOf, type RunFile } from '@ui-rl/settings';
 import type { LearnerState } from '../checkpoints/checkpoint-folder';
 import { CRITIC, POLICY, RunModels } from '../checkpoints/run-models';
-import type { LearnerOptions } from '../options';
 import type { FoundModel } from '../model-source';
 import { probesOf } from '../policy/probes';
 import { BusProcesses } from '../policy/sampler-processes';
 import { Screenshots } from '../policy/screenshots';
+import { algorithmOptions } from '../run-options';
 import { type Algorithm, makeAlgorithm } from '../training/algorithm';
 import { openStored } from '../training/stored/open-stored';
 import type { StoredEpisodes } from '../training/stored/stored-episodes';
@@ -31,14 +31,16 @@ export interface Machinery {
 }
 
 export async function startMachinery(
-  { bus, run, options, components, lease }: StartOptions,
+  { bus, run, options, machine, components, lease }: StartOptions,
   { dir: modelDir, base }: FoundModel,
   state: LearnerState | undefined,
 ): Promise<Machinery> {
-  const algorithm = makeAlgorithm(options.algorithm, components, options.maxSteps);
+  const { model, training } = options;
+  const { deterministic } = training;
+  const algorithm = makeAlgorithm(algorithmOptions(options), components, training.max_steps);
   const { critic } = algorithm;
-  const folder = withThinking(await loadPromptFolder(modelDir), options);
-  checkRenderer(options, folder);
+  const folder = withThinking(await loadPromptFolder(modelDir), model);
+  checkRenderer(model, folder);
   const { runId } = run.record;
   const blobs = bus.blobs.of(runId);
   const warnings = new RunWarnings(bus, runId);
@@ -47,13 +49,12 @@ export async function startMachinery(
     folder.imageProcessor,
     async (sha256) => (await stored?.image(sha256)) ?? blobs.get(sha256),
   );
-  const { trainable, maxRows, maxSequence, deterministic, seed } = options;
   const engine = await components.create('engine', options.engine, {
     modelDir,
-    modelName: options.model,
-    cacheDir: options.cacheDir,
+    modelName: model.name,
+    cacheDir: machine.cacheDir,
     models: [
-      { name: POLICY, role: 'policy', trainable },
+      { name: POLICY, role: 'policy', trainable: trainableOf(model) },
       ...(critic === undefined
         ? []
         : [
@@ -64,10 +65,10 @@ export async function startMachinery(
             },
           ]),
     ],
-    maxRows,
-    maxSequence,
+    maxRows: options.rollout.concurrency,
+    maxSequence: model.max_sequence,
     deterministic,
-    seed,
+    seed: training.seed,
     endTokenIds: folder.tokenizer.eosTokenIds,
     device: state?.device,
     componentFiles: components.files,
@@ -84,13 +85,13 @@ export async function startMachinery(
     const sampler = await components.create('sampler', options.sampler, {
       engine,
       runId,
-      sharedDir: options.adaptersDir,
+      sharedDir: machine.adaptersDir,
       imageTokenId: folder.family.shape.imageTokenId,
       probes: () => probesOf(makeRenderer(folder)),
       fetchImage: image,
       deterministic,
       processes,
-      apiKeyOf: (address) => options.samplerKeys[new URL(address).origin],
+      apiKeyOf: (address) => machine.samplerKeys[new URL(address).origin],
       log,
     });
     refuseUpdatesInFlight(options, sampler);
@@ -115,7 +116,7 @@ function engineLog(warnings: RunWarnings, epoch: number): Log {
 }
 
 /** The folder with its template's reasoning enabled or disabled, if the run sets that. */
-function withThinking(folder: PromptFolder, { thinking }: LearnerOptions): PromptFolder {
+function withThinking(folder: PromptFolder, { thinking }: RunFile['model']): PromptFolder {
   if (thinking === undefined) return folder;
   try {
     return { ...folder, chat: folder.chat.thinking(thinking) };
@@ -124,7 +125,10 @@ function withThinking(folder: PromptFolder, { thinking }: LearnerOptions): Promp
   }
 }
 
-function checkRenderer({ rendererName }: LearnerOptions, { family, chat }: PromptFolder): void {
+function checkRenderer(
+  { renderer_name: rendererName }: RunFile['model'],
+  { family, chat }: PromptFolder,
+): void {
   if (rendererName === undefined) return;
   try {
     checkRendererName(rendererName, family.shape.modelType, chat);
@@ -133,11 +137,8 @@ function checkRenderer({ rendererName }: LearnerOptions, { family, chat }: Promp
   }
 }
 
-function refuseUpdatesInFlight(
-  { updatesInFlight, sampler: { name } }: LearnerOptions,
-  sampler: Sampler,
-): void {
-  if (!updatesInFlight || sampler.move !== undefined) return;
+function refuseUpdatesInFlight({ async: pace, sampler: { name } }: RunFile, sampler: Sampler): void {
+  if (!pace.in_flight_updates || sampler.move !== undefined) return;
   throw new Misconfigured(
     `async.in_flight_updates: sampler ${name} cannot change the weights of answers in progress; leave it out, or take another sampler or engine`,
   );

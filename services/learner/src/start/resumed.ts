@@ -31,20 +31,22 @@ export interface Resumed {
   runFolder: RunFolder;
 }
 
-export function folderOf({ bus, run, options }: StartOptions): Promise<RunFolder> {
-  const { runsDir, logDir, ifLogDirExists: ifExists } = options;
+export function folderOf({ bus, run, options, machine }: StartOptions): Promise<RunFolder> {
+  const { log_dir: logDir, behavior_if_log_dir_exists: ifExists } = options.logging;
   const isOpen = async (id: string): Promise<boolean> => {
     const state = await bus.runs.state(id);
     return state !== null && !FINAL_PHASES.includes(state.phase);
   };
-  return openRunFolder({ runsDir, runId: run.record.runId, logDir, ifExists, isOpen });
+  return openRunFolder({ runsDir: machine.runsDir, runId: run.record.runId, logDir, ifExists, isOpen });
 }
 
-export function modelOf({ options }: StartOptions, state: LearnerState | undefined): Promise<FoundModel> {
-  const { model, hub, models } = options;
+export function modelOf(
+  { options, machine: { hub, models } }: StartOptions,
+  state: LearnerState | undefined,
+): Promise<FoundModel> {
   const onProgress = (line: string) => logger.log(line);
   // A folder in a run file refers to another machine's file system.
-  return findModel(model, state?.model, { ...hub, models, folders: false, onProgress });
+  return findModel(options.model.name, state?.model, { ...hub, models, folders: false, onProgress });
 }
 
 export function progressOf(
@@ -69,7 +71,7 @@ export async function readState(
   const warnings = new RunWarnings(bus, runId);
   const checkpoints = new CheckpointStore(folder, bus.checkpoints, {
     runId,
-    uploads: options.uploads,
+    uploads: options.logging.upload_checkpoints,
     lease,
     keeps: (step) => keepsCheckpoint(options, step),
     warn: (message, step) =>

@@ -56,7 +56,7 @@ async function trackersOf(
 ): Promise<Trackers> {
   const { runId, config } = run.record;
   await mkdir(runDir, { recursive: true });
-  return Trackers.create(options.trackers, components, {
+  return Trackers.create(options.logging.trackers, components, {
     runId,
     runDir,
     config: redactRunFile(config, components),
@@ -74,13 +74,13 @@ async function resumeTracked(
   const { runId } = run.record;
   const weights = weightsOf(start, machinery);
   const training = trainingOf(start, machinery, resumed, weights, trackers);
-  const { loadCheckpoint } = options;
+  const { load_checkpoint: loadCheckpoint } = options.model;
   const loadFrom = loadCheckpoint === undefined ? undefined : () => locate(start, loadCheckpoint);
   await begin({ ...resumed, ...training, models, weights, trackers, loadFrom });
   const { checkpoints, state } = resumed;
   logger.log(
     state === undefined
-      ? `run ${runId} begins with ${options.model}`
+      ? `run ${runId} begins with ${options.model.name}`
       : `run ${runId} continues from checkpoint ${checkpoints.folder.pathOf(state.step)}`,
   );
   return new Learner({
@@ -95,12 +95,12 @@ function weightsOf(start: StartOptions, { engine, sampler }: Machinery): PolicyW
   return new PolicyWeights(engine, sampler, {
     runId: start.run.record.runId,
     locate: (name) => locate(start, name),
-    updatesInFlight: start.options.updatesInFlight,
+    updatesInFlight: start.options.async.in_flight_updates,
   });
 }
 
 /** The folder of a checkpoint, or of an uploaded one, by its address. */
-function locate({ bus, options: { runsDir, cacheDir } }: StartOptions, name: string): Promise<string> {
+function locate({ bus, machine: { runsDir, cacheDir } }: StartOptions, name: string): Promise<string> {
   if (parseSharedFileName(name) !== undefined) return bus.files.fetch(name, cacheDir);
   return resolveCheckpoint(name, { runsDir, cacheDir, archive: bus.checkpoints });
 }
@@ -114,7 +114,8 @@ function policyOf(
   const { tokenizer, family, imageProcessor } = folder;
   const renderer = makeRenderer({ ...folder, imageProcessor: screenshots });
   const { imageTokenId } = family.shape;
-  const { model: baseModel, maxSequence, dialect, promptStyle } = options;
+  const { name: baseModel, max_sequence: maxSequence, action_format: dialect } = options.model;
+  const promptStyle = options.model.prompt;
   const computer = new DialectComputer({ components, dialect, promptStyle, imageProcessor, log });
   const shared = { sampler, weights, renderer, tokenizer, imageTokenId, maxSequence };
   const { runId } = run.record;

@@ -1,11 +1,14 @@
 import type { BusService, Lease, RunSnapshot } from '@ui-rl/bus';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
-import type { LearnerOptions } from '../options';
+import type { RunFile } from '@ui-rl/settings';
+import type { MachineOptions } from '../options';
 
 export interface StartOptions {
   bus: BusService;
   run: RunSnapshot;
-  options: LearnerOptions;
+  /** The run file. */
+  options: RunFile;
+  machine: MachineOptions;
   components: ComponentRegistry;
   /** Lease of the run. */
   lease: Lease;

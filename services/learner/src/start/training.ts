@@ -7,6 +7,7 @@ import { TaskHealth } from '../episodes/task-health';
 import { PolicyWeights } from '../policy/policy-weights';
 import { EpisodeLog } from '../tracking/episode-log';
 import { Trackers } from '../tracking/trackers';
+import { stragglerFactor } from '../run-options';
 import type { Algorithm } from '../training/algorithm';
 import { BatchTrainer } from '../training/batch-trainer';
 import { DurableSteps } from '../training/durable-steps';
@@ -41,7 +42,8 @@ export function trainingOf(
   const { bus, run, options, lease } = start;
   const { runId } = run.record;
   const { engine, models, folder, screenshots } = machinery;
-  const { groupSize, maxAttempts } = options;
+  const { training, async: pace } = options;
+  const { group_size: groupSize, max_attempts: maxAttempts } = options.rollout;
   const { imageTokenId, vocabSize } = folder.family.shape;
   const warnings = new RunWarnings(bus, runId);
   const health = new TaskHealth();
@@ -49,15 +51,12 @@ export function trainingOf(
     maxAttempts,
     isSettled: (index) => progress.settled.has(index),
     // In a reproducible run, the concurrent work of others must not influence decisions.
-    isHopeless: ({ task }) => !options.deterministic && health.othersArePlayed(task),
+    isHopeless: ({ task }) => !training.deterministic && health.othersArePlayed(task),
   });
   const demand = new GroupDemand({ runId, bus, lease, options, progress, weights });
   const stragglers: Stragglers = new Stragglers({
-    runId,
-    bus,
-    options,
-    buffer,
-    progress,
+    ...{ runId, bus, buffer, progress },
+    options: { stragglerFactor: stragglerFactor(pace), groupSize, maxAttempts },
     isOver: (): boolean => loop.finished,
   });
   const intake = new EpisodeIntake({
@@ -78,7 +77,7 @@ export function trainingOf(
   const reports = new StepReports({
     ...{ runId, bus, progress, weights, checkpoints, trackers, warnings },
     episodeLog: new EpisodeLog({
-      ...{ runId, groups: options.groupsToLog, dir: join(runFolder.dir, 'episodes') },
+      ...{ runId, groups: options.logging.num_groups_to_log, dir: join(runFolder.dir, 'episodes') },
       screenshot: (sha256) => screenshots.bytesOf(sha256),
     }),
     isLast: (): boolean => loop.endReason !== undefined,
@@ -92,11 +91,11 @@ export function trainingOf(
     demand,
     reports,
     warnings,
-    maxStepsOffPolicy: options.maxStepsOffPolicy,
+    maxStepsOffPolicy: pace.max_steps_off_policy,
   });
   const recovery = new Recovery({
-    options: options.guard,
-    maxStepsOffPolicy: options.maxStepsOffPolicy,
+    options: training.collapse_guard,
+    maxStepsOffPolicy: pace.max_steps_off_policy,
     ...{ progress, durable, weights, warnings },
   });
   const loop: TrainingLoop = new TrainingLoop({
@@ -120,19 +119,21 @@ export function trainingOf(
     warnings,
   });
   const lost = new LostEpisodes({
-    ...{ runId, bus, options, buffer, progress, warnings },
+    ...{ runId, bus, buffer, progress, warnings },
+    options: { groupSize, maxAttempts, seed: training.seed },
     isOver: () => loop.finished,
   });
   return { intake, demand, reports, durable, loop, lost, stragglers };
 }
 
 function warmStartOf(
-  { options: { warmStart, seed }, components }: StartOptions,
+  { options: { training }, components }: StartOptions,
   { stored, ...machinery }: Machinery,
   context: SequenceContext,
 ): WarmStart | undefined {
-  if (warmStart === undefined || stored === undefined) return undefined;
-  return new WarmStart(warmStart, { ...machinery, stored, components, context, seed });
+  if (stored === undefined) return undefined;
+  const { warm_start, seed } = training;
+  return new WarmStart(warm_start, { ...machinery, stored, components, context, seed });
 }
 
 /** Delays the schedule of an algorithm by a number of steps. */

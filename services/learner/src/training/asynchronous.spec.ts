@@ -20,7 +20,7 @@ const spanOf = (
 });
 
 it('trains no token beyond the bound, counts them, and asks for others where a whole group is', async () => {
-  const runId = await world.startRun({ groupsPerBatch: 1, maxStepsOffPolicy: 1 });
+  const runId = await world.startRun({ 'training.groups_per_batch': 1, 'async.max_steps_off_policy': 1 });
   await world.requested(runId, 2);
   const early = await Promise.all(
     [0, 1].map(async (seed) => valueOf(await world.act(runId, `early-${seed}/0`, { seed }))),
@@ -66,7 +66,7 @@ it('trains no token beyond the bound, counts them, and asks for others where a w
 });
 
 it('trains groups of the bound in the order of their age, while others are being played', async () => {
-  const runId = await world.startRun({ groupsPerBatch: 1, maxStepsOffPolicy: 2 });
+  const runId = await world.startRun({ 'training.groups_per_batch': 1, 'async.max_steps_off_policy': 2 });
   await world.requested(runId, 3);
   await Promise.all([0, 1, 2].map((group) => world.playGroup(runId, group, [1, 0])));
   await world.reached(runId, 3);
@@ -76,7 +76,7 @@ it('trains groups of the bound in the order of their age, while others are being
 });
 
 it('takes in no tokens that a policy of another version is said to have sampled', async () => {
-  const runId = await world.startRun({ groupsPerBatch: 1, maxStepsOffPolicy: 1 });
+  const runId = await world.startRun({ 'training.groups_per_batch': 1, 'async.max_steps_off_policy': 1 });
   const said = valueOf(await world.act(runId, 'first/0'));
   const tokens = said.tokenIds.length;
   const later = Object.assign(spanOf(said, 1), { version: 5 });
@@ -92,8 +92,14 @@ it('takes in no tokens that a policy of another version is said to have sampled'
 
 it('continues to sample with new weights between two tokens, and trains each token as of the policy that sampled it', async () => {
   const runId = await world.startRun({
-    ...{ groupsPerBatch: 1, maxStepsOffPolicy: 2, updatesInFlight: true, maxSequence: 1024, maxRows: 8 },
-    algorithm: { ...world.optionsWith().algorithm, correction: { name: 'tis', importance_ratio_cap: 2 } },
+    ...{
+      'training.groups_per_batch': 1,
+      'async.max_steps_off_policy': 2,
+      'async.in_flight_updates': true,
+      'model.max_sequence': 1024,
+      'rollout.concurrency': 8,
+    },
+    'algorithm.correction': { name: 'tis', importance_ratio_cap: 2 },
   });
   // Sequentially, so that an answer is always being sampled when the weights change, regardless of the machine's
   // speed.

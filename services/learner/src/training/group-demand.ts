@@ -1,6 +1,6 @@
 import type { BusService, Lease } from '@ui-rl/bus';
 import { checkpointName } from '@ui-rl/contracts';
-import type { LearnerOptions } from '../options';
+import type { RunFile } from '@ui-rl/settings';
 import type { PolicyWeights } from '../policy/policy-weights';
 import type { Progress } from './progress';
 
@@ -8,7 +8,7 @@ export interface GroupDemandParts {
   runId: string;
   bus: BusService;
   lease: Pick<Lease, 'epoch'>;
-  options: Pick<LearnerOptions, 'groupsPerBatch' | 'maxSteps' | 'maxStepsOffPolicy' | 'warmStart'>;
+  options: Pick<RunFile, 'training' | 'async'>;
   progress: Progress;
   weights: PolicyWeights;
 }
@@ -59,9 +59,10 @@ export class GroupDemand {
 
   private needed(replacedNow = 0): number {
     const { options, progress } = this.parts;
-    if (progress.isWarmingUp || options.warmStart?.only === true) return 0;
-    const ahead = progress.batches + 1 + options.maxStepsOffPolicy;
-    const batches = options.maxSteps > 0 ? Math.min(ahead, options.maxSteps) : ahead;
-    return batches * options.groupsPerBatch + progress.replacedGroups + replacedNow;
+    const { max_steps: steps, groups_per_batch: groups, warm_start } = options.training;
+    if (progress.isWarmingUp || warm_start.only) return 0;
+    const ahead = progress.batches + 1 + options.async.max_steps_off_policy;
+    const batches = steps > 0 ? Math.min(ahead, steps) : ahead;
+    return batches * groups + progress.replacedGroups + replacedNow;
   }
 }

@@ -15,7 +15,10 @@ function loopOver(buffer: GroupBuffer): { loop: TrainingLoop; trained: () => boo
   const guarded = { options: { enabled: false }, maxStepsOffPolicy: 0, progress };
   const parts = {
     recovery: new Recovery(guarded as RecoveryParts),
-    options: { groupsPerBatch: 1, maxReplacedGroups: 0, maxSteps: 0, deterministic: false },
+    options: {
+      training: { groups_per_batch: 1, max_steps: 0, deterministic: false, warm_start: { only: false } },
+      algorithm: { dynamic_sampling: false },
+    },
     algorithm: { estimator: {} },
     buffer,
     progress,

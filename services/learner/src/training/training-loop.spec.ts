@@ -76,7 +76,7 @@ it('trains complete groups, saves a checkpoint, tells it, and serves the new pol
 
 it('records steps and evaluations with its trackers; one that fails does not end the run', async () => {
   const trackers = [{ name: 'broken' }, { name: 'notes' }, { name: 'jsonl' }];
-  const runId = await world.startRun({ groupsPerBatch: 1, trackers });
+  const runId = await world.startRun({ 'training.groups_per_batch': 1, 'logging.trackers': trackers });
   await world.playGroup(runId, 0, [1, 0]);
   await world.reached(runId, 1);
   const evaluation = {
@@ -102,7 +102,11 @@ it('records steps and evaluations with its trackers; one that fails does not end
 });
 
 it('asks for other groups where one teaches nothing, up to the limit', async () => {
-  const runId = await world.startRun({ groupsPerBatch: 1, maxReplacedGroups: 1 });
+  const runId = await world.startRun({
+    'training.groups_per_batch': 1,
+    'algorithm.dynamic_sampling': true,
+    'algorithm.dynamic_sampling_limit': 1,
+  });
   await world.playGroup(runId, 0, [1, 1]);
   await eventually('one more group', async () => (await world.bus.runs.policy(runId))?.groupsRequested === 2);
   expect(await world.version(runId)).toBe(0);
@@ -115,11 +119,15 @@ it('asks for other groups where one teaches nothing, up to the limit', async () 
 });
 
 it('tells the estimator of groups that are not trained, since others have taken their place', async () => {
-  const { algorithm } = world.optionsWith();
   const advantage = { name: 'rejection_sampling', weight_by_success_rate: true };
   const runId = await world.startRun({
-    ...{ groupsPerBatch: 1, maxReplacedGroups: 1 },
-    algorithm: { ...algorithm, advantage, loss: { name: 'cross_entropy' } },
+    ...{
+      'training.groups_per_batch': 1,
+      'algorithm.dynamic_sampling': true,
+      'algorithm.dynamic_sampling_limit': 1,
+    },
+    'algorithm.advantage': advantage,
+    'algorithm.loss': 'cross_entropy',
   });
   await world.playGroup(runId, 0, [0, 0]);
   await world.requested(runId, 2);
@@ -134,7 +142,11 @@ it('tells the estimator of groups that are not trained, since others have taken 
 it.each([50, 1])(
   'ends after its last step, with a checkpoint, and continues to serve: keeps every %i',
   async (every) => {
-    const runId = await world.startRun({ groupsPerBatch: 1, maxSteps: 1, keepEvery: [every] });
+    const runId = await world.startRun({
+      'training.groups_per_batch': 1,
+      'training.max_steps': 1,
+      'training.save_every': every,
+    });
     expect(await world.bus.runs.policy(runId)).toMatchObject({ groupsRequested: 1 });
     await world.playGroup(runId, 0, [1, 0]);
     await eventually(
@@ -158,7 +170,7 @@ it('trains groups in order and gives the same weights again in deterministic mod
     [0, 1],
     [1, 0],
   ]) {
-    const runId = await world.startRun({ deterministic: true });
+    const runId = await world.startRun({ 'training.deterministic': true });
     for (const group of order) await world.playGroup(runId, group, [1, 0]);
     await world.reached(runId, 1);
     digests.push((await world.bus.runs.policy(runId))?.adapterDigest);

@@ -1,12 +1,12 @@
 import { Logger } from '@nestjs/common';
 import { BusError, UnacceptableMessage, type Lease } from '@ui-rl/bus';
+import { replacedGroups, type RunFile } from '@ui-rl/settings';
 import { describeError } from '@ui-rl/retry';
 import type { CheckpointStore } from '../checkpoints/checkpoint-store';
 import { planBatch, type BatchPlan } from '../episodes/batch-planner';
 import type { Group, GroupBuffer } from '../episodes/groups';
 import type { Stragglers } from '../episodes/stragglers';
 import { nameOf, type TaskHealth } from '../episodes/task-health';
-import type { LearnerOptions } from '../options';
 import type { PolicyWeights } from '../policy/policy-weights';
 import { traceStep } from '../tracking/step-traces';
 import type { RunWarnings } from '../warnings';
@@ -35,7 +35,7 @@ export class Untrainable extends Error {
 export interface TrainingLoopParts {
   lease: Pick<Lease, 'epoch' | 'confirm' | 'ensure'>;
   durable: DurableSteps;
-  options: LearnerOptions;
+  options: Pick<RunFile, 'algorithm' | 'training'>;
   algorithm: Algorithm;
   buffer: GroupBuffer;
   health: TaskHealth;
@@ -86,9 +86,10 @@ export class TrainingLoop {
   /** Why the current step is the last one; undefined if it is not. */
   get endReason(): string | undefined {
     const { options, progress, recovery } = this.parts;
+    const { max_steps: steps, warm_start } = options.training;
     if (progress.isWarmingUp) return undefined;
-    const isDone = options.maxSteps > 0 && progress.batches >= options.maxSteps;
-    if (isDone || options.warmStart?.only === true) return `${progress.step} steps are done`;
+    const isDone = steps > 0 && progress.batches >= steps;
+    if (isDone || warm_start.only) return `${progress.step} steps are done`;
     return recovery.ended;
   }
 
@@ -240,9 +241,9 @@ export class TrainingLoop {
     if (this.endReason !== undefined) return null;
     const { buffer, progress, options } = this.parts;
     return planBatch(buffer, progress.settled, {
-      groupsPerBatch: options.groupsPerBatch,
-      inOrder: options.deterministic,
-      maxReplacedGroups: options.maxReplacedGroups,
+      groupsPerBatch: options.training.groups_per_batch,
+      inOrder: options.training.deterministic,
+      maxReplacedGroups: replacedGroups(options.algorithm),
       hasLearningSignal: (group) => this.hasLearningSignal(group),
       bound: this.bound,
     });
@@ -364,6 +365,7 @@ export class TrainingLoop {
 
   private batchMetrics(plan: BatchPlan): Record<string, number> {
     const { options, progress, stragglers } = this.parts;
+    const { max_steps: steps } = options.training;
     const { trajectories, invalid } = progress.counts;
     return {
       ...environmentMetrics(plan.kept),
@@ -372,7 +374,7 @@ export class TrainingLoop {
       'async/stragglers': stragglers.takeReplaced(),
       'env/all/invalid_share': trajectories === 0 ? 0 : invalid / trajectories,
       'progress/batch': progress.step,
-      ...(options.maxSteps > 0 ? { 'progress/done_frac': progress.batches / options.maxSteps } : {}),
+      ...(steps > 0 ? { 'progress/done_frac': progress.batches / steps } : {}),
     };
   }
 

@@ -1,8 +1,7 @@
 import type { PolicyActReply, Turn } from '@ui-rl/contracts';
 import { eventually, makeTask } from '@ui-rl/testkit';
-import { LearnerWorld } from '../../test/learner-world';
-import { WITH_CRITIC } from '../../test/with-critic';
-import type { AlgorithmOptions } from './algorithm';
+import { LearnerWorld, type Changes } from '../../test/learner-world';
+import { CRITIC_CHANGES } from '../../test/with-critic';
 
 let world: LearnerWorld;
 
@@ -22,7 +21,7 @@ const poisoned = {
 };
 
 it('takes a task out that keeps failing while others are played, by name, and continues', async () => {
-  const options = { groupsPerBatch: 1, maxAttempts: 3 };
+  const options = { 'training.groups_per_batch': 1, 'rollout.max_attempts': 3 };
   const runId = await world.startRun(options);
   const dead = { task: makeTask({ id: 'dead-page' }), ...broken('page_error: no such page') };
   for (const round of [0, 1, 2]) {
@@ -46,18 +45,19 @@ it('takes a task out that keeps failing while others are played, by name, and co
   expect(await world.bus.runs.policy(runId)).toMatchObject({ takenOut: ['dead-page'] });
 });
 
-it.each<[string, Partial<AlgorithmOptions>]>([
+it.each<[string, Changes]>([
   ['a policy', {}],
-  ['a policy and its critic', WITH_CRITIC],
+  ['a policy and its critic', CRITIC_CHANGES],
 ])(
   'makes dead letters of a batch that has no finite gradient, and continues with the weights of before: %s',
   async (_, changes) => {
     const digests: (string | undefined)[] = [];
     for (const how of [poisoned, broken('no browser')]) {
       const runId = await world.startRun({
-        deterministic: true,
-        maxAttempts: 1,
-        algorithm: { ...world.optionsWith().algorithm, ...changes, substeps: 2 },
+        'training.deterministic': true,
+        'rollout.max_attempts': 1,
+        'training.num_substeps': 2,
+        ...changes,
       });
       // The first of two optimizer steps may have been taken when the second fails.
       if (how === poisoned) await world.playGroup(runId, 0, [1, 0]);
@@ -90,7 +90,7 @@ it.each<[string, Partial<AlgorithmOptions>]>([
 );
 
 it('ends a run of which nothing can be trained, with the reason', async () => {
-  const runId = await world.startRun({ groupsPerBatch: 1 });
+  const runId = await world.startRun({ 'training.groups_per_batch': 1 });
   for (const group of [0, 1, 2]) {
     await world.playGroup(runId, group, [1, 0], poisoned);
     await world.requested(runId, group + 2);
@@ -103,7 +103,7 @@ it('ends a run of which nothing can be trained, with the reason', async () => {
 });
 
 it('has episodes played again that the model cannot read, or whose screenshots are gone', async () => {
-  const runId = await world.startRun({ groupsPerBatch: 1 });
+  const runId = await world.startRun({ 'training.groups_per_batch': 1 });
   const unreadable: [number, (said: PolicyActReply) => Partial<Turn>, RegExp][] = [
     [0, ({ tokenIds }) => ({ tokenIds: tokenIds.map(() => 1e6) }), /has token 1000000, the model knows 0 to/],
     [

@@ -1,13 +1,13 @@
 import { Random } from '@ui-rl/random';
-import { CollapseGuard, type CollapseGuardOptions, type GuardedBatch, type Verdict } from './collapse-guard';
+import { CollapseGuard, type GuardedBatch, type Verdict } from './collapse-guard';
 import { firstState, type GuardState } from './guard-state';
 
-const OPTIONS: CollapseGuardOptions = {
+const OPTIONS = {
   enabled: true,
   patience: 5,
   drop: 0.7,
-  maxRestores: 2,
-  learningRateFactor: 0.3,
+  max_restores: 2,
+  learning_rate_factor: 0.3,
 };
 
 type Played = Partial<Omit<GuardedBatch, 'results'>> & { task?: string; succeeded: number; of?: number };

@@ -1,4 +1,5 @@
 import type { GroupResult } from '@ui-rl/contracts';
+import type { CollapseGuardGroup } from '@ui-rl/settings';
 import { firstState, type GuardState } from './guard-state';
 import {
   asGood,
@@ -12,17 +13,6 @@ import {
   type Comparison,
   type Score,
 } from './scores';
-
-export interface CollapseGuardOptions {
-  enabled: boolean;
-  /** Number of consecutive batches without a learning signal before the guard acts. */
-  patience: number;
-  /** Share of the best score below which a policy has collapsed. */
-  drop: number;
-  maxRestores: number;
-  /** Factor on the learning rate at each restore. */
-  learningRateFactor: number;
-}
 
 /** The performance of the policy that sampled a batch, before training on it. */
 export interface GuardedBatch {
@@ -61,7 +51,7 @@ const LONGER = 4;
  */
 export class CollapseGuard {
   constructor(
-    private readonly options: CollapseGuardOptions,
+    private readonly options: CollapseGuardGroup,
     readonly state: GuardState = firstState(),
   ) {}
 
@@ -134,15 +124,15 @@ export class CollapseGuard {
     const { best } = state;
     if (best === null) return TRAIN;
     Object.assign(state, { quiet: 0, low: 0, worse: NOTHING_COMPARED, worseBatches: 0 });
-    if (state.restores === options.maxRestores) {
+    if (state.restores === options.max_restores) {
       state.ended = `${why}; the run went back ${state.restores} times before, and ends with the weights of step ${best}`;
       return { kind: 'restore', step: best, reason: state.ended };
     }
     state.restores += 1;
-    state.learningRate *= options.learningRateFactor;
+    state.learningRate *= options.learning_rate_factor;
     const reason =
       `${why} at step ${from}: the run goes back to the weights of step ${best}, ` +
-      `with ${shortNumber(state.learningRate)} of its learning rate (${state.restores} of ${options.maxRestores} times)`;
+      `with ${shortNumber(state.learningRate)} of its learning rate (${state.restores} of ${options.max_restores} times)`;
     return { kind: 'restore', step: best, reason };
   }
 

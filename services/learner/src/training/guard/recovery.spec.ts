@@ -1,7 +1,6 @@
 import type { PolicyActReply } from '@ui-rl/contracts';
 import { eventually, makeTurn } from '@ui-rl/testkit';
-import { LearnerWorld, valueOf } from '../../../test/learner-world';
-import type { LearnerOptions } from '../../options';
+import { LearnerWorld, valueOf, type Changes } from '../../../test/learner-world';
 
 let world: LearnerWorld;
 
@@ -16,16 +15,15 @@ const RUINOUS = 100;
 const GROUPS = 16;
 let requests = 0;
 
-function options(guard: Partial<LearnerOptions['guard']> = {}): Partial<LearnerOptions> {
-  const usual = world.optionsWith();
+function options(guard: Changes = {}): Changes {
   return {
-    groupsPerBatch: GROUPS,
-    keepEvery: [],
-    algorithm: {
-      ...usual.algorithm,
-      ...{ advantage: { name: 'dr_grpo' }, loss: { name: 'importance_sampling' }, learningRate: RUINOUS },
-    },
-    guard: { ...usual.guard, learningRateFactor: 1e-8, ...guard },
+    'training.groups_per_batch': GROUPS,
+    'training.save_every': 0,
+    'algorithm.advantage': 'dr_grpo',
+    'algorithm.loss': 'importance_sampling',
+    'training.learning_rate': RUINOUS,
+    'training.collapse_guard.learning_rate_factor': 1e-8,
+    ...guard,
   };
 }
 
@@ -98,7 +96,7 @@ it('returns to the best checkpoint with a smaller learning rate, also if another
 }, 120_000);
 
 it('ends the run with the best checkpoint, and says why, where it may not go back again', async () => {
-  const runId = await world.startRun(options({ maxRestores: 0 }));
+  const runId = await world.startRun(options({ 'training.collapse_guard.max_restores': 0 }));
   const first = await digestOf(runId);
   await playBatch(runId, 0);
   await playBatch(runId, 1);
@@ -113,7 +111,7 @@ it('ends the run with the best checkpoint, and says why, where it may not go bac
 }, 120_000);
 
 it('does not train what the policy that it went back from has sampled', async () => {
-  const runId = await world.startRun({ ...options(), maxStepsOffPolicy: 1 });
+  const runId = await world.startRun({ ...options(), 'async.max_steps_off_policy': 1 });
   await playBatch(runId, 0);
   const late = await Promise.all([0, 1].map((seed) => act(runId, 2 * GROUPS, { seed })));
   await playBatch(runId, 1);

@@ -1,4 +1,5 @@
 import type { Trajectory } from '@ui-rl/contracts';
+import type { CollapseGuardGroup } from '@ui-rl/settings';
 import type { BatchPlan } from '../../episodes/batch-planner';
 import type { PolicyWeights } from '../../policy/policy-weights';
 import type { RunWarnings } from '../../warnings';
@@ -7,11 +8,11 @@ import { groupResults } from '../curriculum';
 import type { DurableSteps } from '../durable-steps';
 import type { Progress } from '../progress';
 import { oldestVersion } from '../staleness';
-import { CollapseGuard, type CollapseGuardOptions, type GuardedBatch, type Verdict } from './collapse-guard';
+import { CollapseGuard, type GuardedBatch, type Verdict } from './collapse-guard';
 import type { Score } from './scores';
 
 export interface RecoveryParts {
-  options: CollapseGuardOptions;
+  options: CollapseGuardGroup;
   maxStepsOffPolicy: number;
   progress: Progress;
   durable: Pick<DurableSteps, 'goBackTo'>;

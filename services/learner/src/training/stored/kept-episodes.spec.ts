@@ -2,8 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually, makeTask, makeTrajectory } from '@ui-rl/testkit';
-import { LearnerWorld } from '../../../test/learner-world';
-import type { LearnerOptions } from '../../options';
+import { LearnerWorld, type Changes } from '../../../test/learner-world';
 import { filesOfCarried, readCarried } from './kept-episodes';
 
 describe('kept episodes of an estimator', () => {
@@ -37,15 +36,21 @@ describe('a run with a buffer of successes', () => {
 
   const tasks = ['a', 'b', 'c'].map((id) => makeTask({ id, description: `Open ${id}` }));
 
-  function options(): Partial<LearnerOptions> {
-    const { algorithm } = world.optionsWith();
+  function options(): Changes {
     const advantage = {
       ...{ name: 'rejection_sampling', reward_threshold: 0, best_of_group: false },
       ...{ weight_by_success_rate: true, buffer_size: 2, buffer_episodes: 1 },
     };
     return {
-      ...{ deterministic: true, groupsPerBatch: 1, maxSteps: 4, keepEvery: [1] },
-      algorithm: { ...algorithm, advantage, loss: { name: 'cross_entropy' }, learningRate: 1e-2 },
+      ...{
+        'training.deterministic': true,
+        'training.groups_per_batch': 1,
+        'training.max_steps': 4,
+        'training.save_every': 1,
+      },
+      'algorithm.advantage': advantage,
+      'algorithm.loss': 'cross_entropy',
+      'training.learning_rate': 1e-2,
     };
   }
 

@@ -1,9 +1,8 @@
 import { sha256 } from '@ui-rl/bus';
 import { loadTasks, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { makeRenderer, type PromptFolder } from '@ui-rl/models';
-import { taskMachine } from '@ui-rl/settings';
+import { taskMachine, type RunFile } from '@ui-rl/settings';
 import type { LearnerState } from '../../checkpoints/checkpoint-folder';
-import type { LearnerOptions } from '../../options';
 import type { RunWarnings } from '../../warnings';
 import { StoredEpisodes, type EpisodeChecks } from './stored-episodes';
 
@@ -12,20 +11,19 @@ import { StoredEpisodes, type EpisodeChecks } from './stored-episodes';
  * @throws Misconfigured if they cannot be trained on
  */
 export async function openStored(
-  { warmStart, maxSequence }: LearnerOptions,
+  { training: { warm_start }, model, eval_tasks, environment }: RunFile,
   folder: PromptFolder,
   components: ComponentRegistry,
   state: LearnerState | undefined,
   warnings: RunWarnings,
 ): Promise<StoredEpisodes | undefined> {
-  if (warmStart === undefined || isOver(state)) return undefined;
-  const { environment } = warmStart;
-  const stored = await StoredEpisodes.open(warmStart.episodes, {
+  if (warm_start.episodes === undefined || isOver(state)) return undefined;
+  const stored = await StoredEpisodes.open(warm_start.episodes, {
     tokens: folder.family.shape,
-    maxSequence,
+    maxSequence: model.max_sequence,
     textsOf: textsOf(folder),
-    evaluationTasks: await loadTasks(components, warmStart.evaluationTasks, taskMachine(components), {
-      ...(environment === undefined ? {} : { environment }),
+    evaluationTasks: await loadTasks(components, eval_tasks, taskMachine(components), {
+      environment: environment.kind.name,
     }),
   });
   for (const [reason, count] of stored.leftOut) {

@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { metricInfo, type Trajectory } from '@ui-rl/contracts';
 import { eventually } from '@ui-rl/testkit';
-import { FIXTURE, LearnerWorld } from '../../../test/learner-world';
-import { WITH_CRITIC } from '../../../test/with-critic';
-import type { LearnerOptions, WarmStartOptions } from '../../options';
+import { FIXTURE, LearnerWorld, type Changes } from '../../../test/learner-world';
+import type { WarmStartGroup } from '@ui-rl/settings';
+import { CRITIC_CHANGES } from '../../../test/with-critic';
 
 const PNG = readFileSync(join(FIXTURE, 'images/0.png')).toString('base64');
 
@@ -16,7 +16,7 @@ let episodes: Trajectory[];
 beforeAll(async () => {
   world = await LearnerWorld.open();
   file = join(world.runsDir, 'episodes.jsonl');
-  const source = await world.startRun({ groupsPerBatch: 4 });
+  const source = await world.startRun({ 'training.groups_per_batch': 4 });
   episodes = [];
   // Four starts, each played well once and badly once.
   for (let index = 0; index < 8; index += 1) {
@@ -39,11 +39,9 @@ async function store(trajectories: readonly Trajectory[]): Promise<void> {
   await writeFile(file, lines.join('\n'));
 }
 
-function warmStart(changes: Partial<WarmStartOptions> = {}): WarmStartOptions {
-  return {
-    ...{ episodes: file, loss: { name: 'cross_entropy' }, rewardThreshold: 0, batchSize: 2, epochs: 3 },
-    ...{ learningRate: 1e-2, only: false, evaluationTasks: [], ...changes },
-  };
+function warmStart(changes: Partial<WarmStartGroup> = {}): Changes {
+  const options = { episodes: file, batch_size: 2, epochs: 3, learning_rate: 1e-2, ...changes };
+  return { 'training.warm_start': options };
 }
 
 const ended = (runId: string) =>
@@ -55,7 +53,7 @@ async function digests(runId: string): Promise<string[]> {
 }
 
 it('trains on stored successes before it requests episodes, and then continues with played ones', async () => {
-  const runId = await world.startRun({ warmStart: warmStart(), maxSteps: 1, keepEvery: [4] });
+  const runId = await world.startRun({ ...warmStart(), 'training.max_steps': 1, 'training.save_every': 4 });
   await world.requested(runId, 2);
   expect(await world.version(runId)).toBe(6);
   const before = await world.events(runId, 'train_step');
@@ -97,14 +95,12 @@ it('trains on stored successes before it requests episodes, and then continues w
 });
 
 it('is followed by the whole schedule, and by the steps in which the critic alone is trained', async () => {
-  const { algorithm } = world.optionsWith();
   const runId = await world.startRun({
-    warmStart: warmStart({ epochs: 1, steps: 2 }),
-    ...{ maxSteps: 2, groupsPerBatch: 1 },
-    algorithm: {
-      ...{ ...algorithm, ...WITH_CRITIC, schedule: { name: 'linear' } },
-      critic: { ...WITH_CRITIC.critic, warmupSteps: 1 },
-    },
+    ...warmStart({ epochs: 1, steps: 2 }),
+    ...{ 'training.max_steps': 2, 'training.groups_per_batch': 1 },
+    ...CRITIC_CHANGES,
+    'training.schedule': 'linear',
+    'critic.warmup_steps': 1,
   });
   for (const group of [0, 1]) {
     await world.requested(runId, group + 1);
@@ -123,8 +119,7 @@ it('learns nothing from a task that the run evaluates', async () => {
   evaluated.request.task = { id: 'custom', description: 'Turn on Wi-Fi' };
   await store([evaluated, ...others]);
   const tasks = { source_type: 'custom', custom_tasks: ['Turn on Wi-Fi'] };
-  const options = warmStart({ epochs: 1, only: true, evaluationTasks: [tasks] });
-  const runId = await world.startRun({ warmStart: options });
+  const runId = await world.startRun({ ...warmStart({ epochs: 1, only: true }), eval_tasks: tasks });
   await ended(runId);
   await store(episodes);
   const [warning] = await world.events(runId, 'warning');
@@ -137,7 +132,7 @@ it('learns nothing from a task that the run evaluates', async () => {
 
 it('prefers the better episode of each start to the worse one, and may end the run', async () => {
   const options = warmStart({ loss: { name: 'dpo', beta: 0.5 }, epochs: 4, only: true });
-  const runId = await world.startRun({ warmStart: options, maxSteps: 5 });
+  const runId = await world.startRun({ ...options, 'training.max_steps': 5 });
   await ended(runId);
   const steps = await world.events(runId, 'train_step');
   expect(steps).toHaveLength(8);
@@ -149,16 +144,13 @@ it('prefers the better episode of each start to the worse one, and may end the r
   expect(await world.bus.runs.policy(runId)).toMatchObject({ version: 8, groupsRequested: 0 });
 });
 
-const DETERMINISTIC: Partial<LearnerOptions> = {
-  ...{ deterministic: true, keepEvery: [1] },
-  trainable: {
-    mode: 'lora',
-    lora: { rank: 2, alpha: 4, targets: 'attention', dropout: 0.2, vision: false, rslora: false },
-  },
+const DETERMINISTIC: Changes = {
+  ...{ 'training.deterministic': true, 'training.save_every': 1 },
+  'model.lora': { rank: 2, alpha: 4, targets: 'attention', dropout: 0.2 },
 };
 
 /** Starts a run, and stops its learner as soon as these steps are reached; another one resumes. */
-async function startTorn(options: Partial<LearnerOptions>, stops: readonly number[]): Promise<string> {
+async function startTorn(options: Changes, stops: readonly number[]): Promise<string> {
   const runId = await world.startRun(options);
   for (const stop of stops) {
     const isThere = async () => ((await world.version(runId)) ?? 0) >= stop;
@@ -170,7 +162,7 @@ async function startTorn(options: Partial<LearnerOptions>, stops: readonly numbe
 }
 
 it('gives the same weights step by step, wherever its process ended', async () => {
-  const options = { ...DETERMINISTIC, warmStart: warmStart(), maxSteps: 1 };
+  const options = { ...DETERMINISTIC, ...warmStart(), 'training.max_steps': 1 };
   const train = async (stops: readonly number[]): Promise<string[]> => {
     const runId = await startTorn(options, stops);
     await world.requested(runId, 2);
@@ -190,9 +182,9 @@ it('gives the same weights step by step, wherever its process ended', async () =
 }, 180_000);
 
 it('gives the same weights over pairs, too', async () => {
-  const pairs = warmStart({ loss: { name: 'dpo', beta: 0.5 }, steps: 4, only: true });
+  const pairs = warmStart({ loss: { name: 'dpo', beta: 0.5 }, epochs: 1, steps: 4, only: true });
   const train = async (stops: readonly number[]): Promise<string[]> => {
-    const runId = await startTorn({ ...DETERMINISTIC, warmStart: pairs }, stops);
+    const runId = await startTorn({ ...DETERMINISTIC, ...pairs }, stops);
     await ended(runId);
     const found = await digests(runId);
     await world.quit();

@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import type { Engine, ComponentRegistry } from '@ui-rl/plugin-kit';
 import { Misconfigured } from '@ui-rl/service';
+import type { WarmStartGroup } from '@ui-rl/settings';
 import { Group } from '../../episodes/groups';
-import type { WarmStartOptions } from '../../options';
 import type { Screenshots } from '../../policy/screenshots';
 import type { Algorithm } from '../algorithm';
 import { BatchTrainer, type BatchResult } from '../batch-trainer';
@@ -35,15 +35,18 @@ export class WarmStart {
 
   /** @throws Misconfigured if the episodes cannot be trained on */
   constructor(
-    private readonly options: WarmStartOptions,
+    private readonly options: WarmStartGroup,
     private readonly parts: WarmStartParts,
   ) {
     const { components, stored, engine, algorithm, context, seed } = parts;
     const lossComponent = components.get('policy-loss', options.loss.name);
-    this.units = unitsOf(stored.episodes, lossComponent.scope, options.rewardThreshold);
+    this.units = unitsOf(stored.episodes, lossComponent.scope, options.reward_threshold);
     if (this.units.length === 0) throw new Misconfigured(nothingIn(stored, lossComponent.scope, options));
-    this.batches = new StoredBatches(this.units.length, { ...options, seed });
-    this.trainer = new BatchTrainer(engine, supervised(algorithm, { ...options, lossComponent }), context);
+    this.batches = new StoredBatches(this.units.length, {
+      ...{ batchSize: options.batch_size, epochs: options.epochs, steps: options.steps },
+      seed,
+    });
+    this.trainer = new BatchTrainer(engine, supervised(algorithm, options, lossComponent), context);
     const what = lossComponent.scope === 'pair' ? 'pairs' : 'episodes';
     this.logger.log(
       `warm start on ${this.units.length} ${what} of ${stored.episodes.length} stored episodes: ${this.steps} steps`,
@@ -91,7 +94,8 @@ export class WarmStart {
 /** Returns of episodes rank the sides of pairs; every selected episode is imitated with the same weight. */
 function supervised(
   algorithm: Algorithm,
-  { loss, lossComponent, learningRate }: WarmStartOptions & Pick<Algorithm, 'lossComponent'>,
+  { loss, learning_rate: learningRate }: WarmStartGroup,
+  lossComponent: Algorithm['lossComponent'],
 ): Algorithm {
   return {
     ...algorithm,
@@ -117,10 +121,10 @@ function supervised(
 function nothingIn(
   { episodes }: StoredEpisodes,
   scope: Algorithm['lossComponent']['scope'],
-  { episodes: file, rewardThreshold }: WarmStartOptions,
+  { episodes: file, reward_threshold: threshold }: WarmStartGroup,
 ): string {
   const found = `training.warm_start.episodes: of the ${episodes.length} episodes in ${file}`;
   return scope === 'pair'
     ? `${found} no two are of the same task and start and differ in their return`
-    : `${found} none has a return above ${rewardThreshold} (training.warm_start.reward_threshold)`;
+    : `${found} none has a return above ${threshold} (training.warm_start.reward_threshold)`;
 }
