@@ -1,5 +1,6 @@
 import ts from 'typescript';
 import { EpisodeQuery } from '../../services/monitor/src/http/episode-query';
+import { RunQuery } from '../../services/monitor/src/http/run-query';
 import { expectations } from './messages';
 import { code, page, table, type Page } from './markdown';
 import { docOf, fieldsOf, nodes, parsed, sourcesIn } from './sources';
@@ -20,17 +21,19 @@ export function httpPage(): Page {
     'Everything is `GET` and changes nothing. An unknown query parameter is refused with status 400, an unknown id with 404.',
     table(['route', 'answers with', 'what'], rows),
     `Described with the [messages](messages.md#messages): ${messagesIn(mentioned).join(', ')}.`,
+    '## Parameters of `/api/runs`',
+    table(['parameter', 'check', 'what'], parametersOf('run-query', RunQuery)),
     '## Parameters of `/api/runs/:run/episodes`',
-    table(['parameter', 'check', 'what'], episodeParameters()),
+    table(['parameter', 'check', 'what'], parametersOf('episode-query', EpisodeQuery)),
     ...types.map(
       (type) => `## ${type.name.text}\n\n${[docOf(type), fieldTable(type)].filter(Boolean).join('\n\n')}`,
     ),
   ]);
 }
 
-function episodeParameters(): string[][] {
-  const [query] = nodes(parsed('services/monitor/src/http/episode-query.ts'), ts.isClassDeclaration);
-  const checks = expectations(EpisodeQuery);
+function parametersOf(file: string, type: new () => object): string[][] {
+  const [query] = nodes(parsed(`services/monitor/src/http/${file}.ts`), ts.isClassDeclaration);
+  const checks = expectations(type);
   return fieldsOf(query).map(({ name, doc }) => [code(name), checks.get(name) ?? '', doc]);
 }
 

@@ -1,4 +1,4 @@
-import { pairedDifference } from './paired-difference';
+import { independentDifference, pairedDifference } from './paired-difference';
 
 describe('the difference of two that tried the same', () => {
   it('has the interval that Newcombe gives for his example of 36, 12, 2 and 0 pairs', () => {
@@ -30,5 +30,26 @@ describe('the difference of two that tried the same', () => {
     expect(difference).toBe(0);
     expect(interval[0]).toBeLessThan(0);
     expect(interval[1]).toBeGreaterThan(0);
+  });
+});
+
+describe('the difference of two that tried different things', () => {
+  // Newcombe 1998, "Interval estimation for the difference between independent proportions", table II, method 10.
+  it.each([
+    [[48, 80], [56, 70], 0.2, 0.0524, 0.3339],
+    [[3, 10], [9, 10], 0.6, 0.1705, 0.809],
+    [[0, 10], [10, 10], 1, 0.6075, 1],
+  ] as const)('from %p to %p is that of the literature', (before, after, difference, low, high) => {
+    const [a, b] = [before, after].map(([successes, episodes]) => ({ successes, episodes }));
+    const found = independentDifference(a, b)!;
+    expect(found.difference).toBeCloseTo(difference, 10);
+    expect(found.interval[0]).toBeCloseTo(low, 4);
+    expect(found.interval[1]).toBeCloseTo(high, 4);
+  });
+
+  it('is unknown without an episode', () => {
+    const none = { successes: 0, episodes: 0 };
+    expect(independentDifference(none, { successes: 1, episodes: 1 })).toBeNull();
+    expect(independentDifference({ successes: 1, episodes: 1 }, none)).toBeNull();
   });
 });

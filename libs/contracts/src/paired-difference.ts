@@ -33,6 +33,30 @@ export function pairedDifference({ both, onlyFirst, onlySecond, neither }: Pairs
   };
 }
 
+/**
+ * Success rate after minus before, of different episodes, with its 95 % interval for independent proportions (Newcombe
+ * 1998, "Interval estimation for the difference between independent proportions", method 10). Null if one of them has no
+ * episode.
+ */
+export function independentDifference(
+  before: { successes: number; episodes: number },
+  after: { successes: number; episodes: number },
+): { difference: number; interval: [number, number] } | null {
+  if (before.episodes === 0 || after.episodes === 0) return null;
+  const [a, b] = [after, before].map(({ successes, episodes }) => ({
+    rate: successes / episodes,
+    interval: wilson(successes, episodes),
+  }));
+  const difference = a.rate - b.rate;
+  return {
+    difference,
+    interval: [
+      difference - Math.hypot(a.rate - a.interval[0], b.interval[1] - b.rate),
+      difference + Math.hypot(a.interval[1] - a.rate, b.rate - b.interval[0]),
+    ],
+  };
+}
+
 /** Correlation of the two outcomes, with continuity correction if it is positive; 0 if one of them is constant. */
 function correlation({ both, onlyFirst, onlySecond, neither }: Pairs): number {
   const margins = (both + onlyFirst) * (onlySecond + neither) * (both + onlySecond) * (onlyFirst + neither);

@@ -4,7 +4,7 @@ export * from './errors';
 export * from './generate';
 export * from './migrate';
 export * from './queries/curves';
-export { findEpisode, findStep, listEpisodes } from './queries/episodes';
+export { findEpisode, findPrompt, findStep, listEpisodes } from './queries/episodes';
 export { compareEvaluations } from './queries/evaluations';
 export { findConfiguration, findRun, listRuns, type RecordedConfiguration } from './queries/runs';
 export * from './queries/trajectories';

@@ -13,6 +13,7 @@ import {
   readCurves,
   readTaskScores,
   record,
+  type RunFilter,
 } from '.';
 
 const CONFIGURATION = [
@@ -229,9 +230,51 @@ describe.each(backends)('records on %s', (_name, start) => {
         description: 'Do',
         before: { successes: 1, episodes: 4 },
         after: { successes: 3, episodes: 4 },
+        change: { value: 0.5, interval: [expect.closeTo(-0.135, 3), expect.closeTo(0.789, 3)] },
       },
     ]);
     expect((await listRuns(database.dataSource)).map(({ id }) => id)).toEqual([RUN]);
+  });
+
+  test('runs are listed in pages and found by a part of their id; the wildcards of LIKE are letters', async () => {
+    const ids = ['list-a', 'list-b', 'list_c'];
+    const at = '2020-01-01T00:00:00.000Z';
+    await record(database.dataSource, {
+      trajectories: [],
+      events: ids.map((runId) => ({
+        ...{ key: runId, event: { type: 'run_created', runId, at, config: { name: runId } } as RunEvent },
+      })),
+    });
+    const found = async (filter: RunFilter) =>
+      (await listRuns(database.dataSource, filter)).map(({ id }) => id);
+    expect((await found({ search: 'LIST' })).toSorted()).toEqual(ids);
+    expect(await found({ search: 't_c' })).toEqual(['list_c']);
+    expect(await found({ search: '%' })).toEqual([]);
+    const pages: string[] = [];
+    for (let before = ''; ;) {
+      const [run] = await listRuns(database.dataSource, { search: 'list', before, limit: 1 });
+      if (run === undefined) break;
+      pages.push(run.id);
+      before = `${run.createdAt}~${run.id}`;
+    }
+    expect(pages.toSorted()).toEqual(ids);
+  });
+
+  test('intervals of the throughput say how much of them was recorded', async () => {
+    const runId = 'paced';
+    const from = Date.parse('2026-01-01T00:00:05.000Z');
+    const trajectories = Array.from({ length: 10 }, (_, index) => {
+      const played = trajectory(`paced-${index}`, {
+        startedAt: new Date(from + index * 2_000).toISOString(),
+        finishedAt: new Date(from + (index + 1) * 2_000).toISOString(),
+      });
+      Object.assign(played.request, { runId });
+      return played;
+    });
+    const over = { type: 'phase', runId, phase: 'finished', at: '2026-01-01T00:00:30.000Z' } as RunEvent;
+    await record(database.dataSource, { trajectories, events: [{ key: 'paced', event: over }] });
+    const { throughput } = await readCurves(database.dataSource, runId);
+    expect(throughput).toMatchObject({ seconds: 10, covered: [5, 10, 5], episodes: [2, 5, 3] });
   });
 
   test('an evaluation without a rate has the mean reward of its valid episodes', async () => {

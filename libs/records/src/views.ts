@@ -1,5 +1,12 @@
 /** Results of the queries: plain data with ISO 8601 times, ready for JSON. */
-import type { PolicySpan, Purpose, RolloutRequest, Trajectory, TrajectoryStatus } from '@ui-rl/contracts';
+import type {
+  Check,
+  PolicySpan,
+  Purpose,
+  RolloutRequest,
+  Trajectory,
+  TrajectoryStatus,
+} from '@ui-rl/contracts';
 
 export interface EvaluationView {
   evaluationId: string;
@@ -55,6 +62,28 @@ export interface RunDetail extends RunSummary {
   log: LogEntry[];
   /** Rollouts that started within the last ten minutes and are not recorded yet. */
   inProgress: number;
+  /** The last sign of life of each service, latest first. */
+  services: ServiceSign[];
+  /** Training episodes that ended after the last step. */
+  untrained: number;
+}
+
+/** The latest record that a service left in a run. */
+export interface ServiceSign {
+  service: string;
+  at: string;
+  /** `trained step 20`. */
+  sign: string;
+}
+
+/** Which runs to list. */
+export interface RunFilter {
+  /** Part of the id, case-insensitive. */
+  search?: string;
+  /** `<createdAt>~<id>` of the last run of the previous page. */
+  before?: string;
+  /** At most 200, the default. */
+  limit?: number;
 }
 
 /** Columns of equal length, one entry per policy version that sampled training episodes. */
@@ -74,8 +103,11 @@ export interface Curves {
   training: TrainingCurve;
   /** One entry per step; metric name → column, null if a step lacks the metric. */
   steps: { step: number[]; metrics: Record<string, (number | null)[]> };
-  /** Recorded episodes of every purpose per interval of `seconds`; `at` in seconds since 1970. */
-  throughput: { seconds: number; at: number[]; episodes: number[]; invalid: number[] };
+  /**
+   * Recorded episodes of every purpose per interval of `seconds`; `at` in seconds since 1970. `covered`: the seconds of
+   * each interval in which the run was recorded; the first and the last one are usually incomplete.
+   */
+  throughput: { seconds: number; at: number[]; covered: number[]; episodes: number[]; invalid: number[] };
 }
 
 export interface TaskScoreView {
@@ -85,6 +117,8 @@ export interface TaskScoreView {
   before: { successes: number; episodes: number } | null;
   /** The latest evaluation after the baseline. */
   after: { successes: number; episodes: number } | null;
+  /** After minus before, with its 95 % interval (Newcombe); null without both. */
+  change: { value: number; interval: [number, number] } | null;
 }
 
 /**
@@ -239,7 +273,38 @@ export interface EpisodeDetail extends EpisodeSummary {
   finalState: Record<string, unknown> | null;
   /** Step that was trained on it. */
   trainedInStep: number | null;
+  /** The recorded episodes of its group, in the group's order. */
+  group: GroupMember[];
   turns: TurnView[];
+}
+
+export interface GroupMember {
+  id: string;
+  status: TrajectoryStatus;
+  success: boolean | null;
+  reward: number;
+}
+
+/** A check of an episode's task with its result. */
+export interface JudgedCheck {
+  check: Check;
+  /** Null if the episode has no result: it is invalid, or the environment did not evaluate the check. */
+  holds: boolean | null;
+  /** The value found, or the environment's words for it; null if unknown. */
+  found: string | null;
+}
+
+/** An episode with the results of its checks. */
+export interface JudgedEpisode extends EpisodeDetail {
+  checks: JudgedCheck[];
+}
+
+/** The prompt of a turn. */
+export interface TurnPrompt {
+  /** Tokens as the model read them, with the placeholders of images. */
+  tokenIds: number[];
+  /** sha256 of its images, in order. */
+  images: string[];
 }
 
 /** An unreadable message, as stored in the `dead_letters` bucket. */

@@ -1,120 +1,38 @@
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, get } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
-import { BusService } from '@ui-rl/bus';
 import { subjects } from '@ui-rl/contracts';
-import { loadComponents } from '@ui-rl/plugin-kit';
-import {
-  eventually,
-  findChromium,
-  makeRollout,
-  makeTask,
-  makeTrajectory,
-  type NatsServer,
-  startNats,
-} from '@ui-rl/testkit';
-import { type Browser, chromium, type Page } from 'playwright';
-import { COMPARED, PLUGIN, publish, publishCompared, publishRun, RUN } from '../test/shown-run';
-import { type Monitor, startMonitor } from './server';
+import { eventually, makeRollout, makeTask, makeTrajectory } from '@ui-rl/testkit';
+import type { Page } from 'playwright';
+import type { BusService } from '@ui-rl/bus';
+import { type OpenPage, openPage, phoneScreens } from '../test/open-page';
+import { COMPARED, publish, publishCompared, publishRun, RUN } from '../test/shown-run';
+import type { Monitor } from './server';
 
-const ROOT = resolve(__dirname, '../../..');
-const SHOTS = join(ROOT, '.cache', 'monitor-page');
-
-let nats: NatsServer;
+let opened: OpenPage;
 let bus: BusService;
-let folder: string;
-let plugin: string;
-let monitorBus: BusService;
 let monitor: Monitor;
-let browser: Browser;
 let page: Page;
-/** Warnings of the page's build. */
-let saidByBuild: string;
-const problems: string[] = [];
-
-/** Real screens of the simulated phone, in the order in which a user sees them. */
-async function phoneScreens(): Promise<Uint8Array[]> {
-  const phone = await browser.newPage({ viewport: { width: 160, height: 224 } });
-  await phone.goto(pathToFileURL(join(ROOT, 'plugins/task-source-demo/pocket/index.html')).href);
-  const screens: Uint8Array[] = [await phone.screenshot()];
-  for (const [x, y] of [
-    [40, 48],
-    [140, 80],
-  ]) {
-    await phone.mouse.click(x, y);
-    screens.push(await phone.screenshot());
-  }
-  await phone.close();
-  return screens;
-}
-
-/** Builds the page as it is shipped; returns the build's output. */
-async function buildPage(outDir: string): Promise<string> {
-  const vite = join(dirname(createRequire(__filename).resolve('vite/package.json')), 'bin/vite.js');
-  const config = join(ROOT, 'services/monitor/web/vite.config.mts');
-  const args = ['build', '--config', config, '--outDir', outDir, '--logLevel', 'warn'];
-  const env = { ...process.env, NODE_ENV: 'production' };
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [vite, ...args], { cwd: ROOT, env });
-  return stdout + stderr;
-}
-
 beforeAll(async () => {
-  nats = await startNats();
-  folder = await mkdtemp(join(tmpdir(), 'ui-rl-page-'));
-  plugin = join(folder, 'remote-judge.js');
-  await writeFile(plugin, PLUGIN);
-  const webDir = join(folder, 'web');
-  [bus, browser, saidByBuild] = await Promise.all([
-    BusService.connect({ service: 'test', servers: [nats.url] }),
-    chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] }),
-    buildPage(webDir),
-    mkdir(SHOTS, { recursive: true }),
-  ]);
-  monitorBus = await BusService.connect({ service: 'monitor', servers: [nats.url] });
-  monitor = await startMonitor(monitorBus, {
-    database: { kind: 'pglite', dataDir: join(folder, 'database') },
-    host: '127.0.0.1',
-    port: 0,
-    tokenFile: join(folder, 'monitor-token'),
-    components: await loadComponents(),
-    webDir,
-  });
-  page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
-  page.setDefaultTimeout(45_000);
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text());
-  });
-  page.on('pageerror', (error) => problems.push(error.message));
+  opened = await openPage();
+  ({ bus, monitor, page } = opened);
 }, 120_000);
+afterAll(() => opened.close());
 
-afterAll(async () => {
-  await browser.close();
-  await monitor.close();
-  await monitorBus.close();
-  await bus.close();
-  await nats.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const shot = (name: string) => opened.shot(name);
+const text = (selector: string) => opened.text(selector);
 
-const shot = (name: string) => page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true });
-const text = (selector: string) => page.locator(selector).allInnerTexts();
-
-test('the build of the page complains of nothing', () => expect(saidByBuild).toBe(''));
+test('the build of the page complains of nothing', () => expect(opened.saidByBuild).toBe(''));
 
 test('without a run the page says how to start one, and a run appears by itself', async () => {
   await page.goto(monitor.url);
   await page.getByText('No run yet.').waitFor();
   await page.getByText('live', { exact: true }).waitFor();
-  const hashes = await Promise.all((await phoneScreens()).map((png) => bus.blobs.of(RUN).put(png)));
+  const hashes = await Promise.all(
+    (await phoneScreens(opened.browser)).map((png) => bus.blobs.of(RUN).put(png)),
+  );
   expect(new Set(hashes).size).toBeGreaterThan(1);
-  await publishRun(bus, plugin, hashes);
+  await publishRun(bus, opened.plugin, hashes);
   await page.getByRole('link', { name: RUN }).waitFor();
   await eventually('all episodes in the list', async () => (await text('tbody td'))[4] === '320');
   await page.getByText('93 %').waitFor();
@@ -146,7 +64,7 @@ test('a run shows its curves, its evaluations and every task before and after', 
   ]);
   const rows = await text('.evaluations .card:nth-child(1) tbody tr');
   expect(rows).toHaveLength(4);
-  expect(rows[0]).toMatch(/Enable Wi-Fi[^]*25 %[^]*88 %[^]*\+63 %/);
+  expect(rows[0]).toMatch(/Enable Wi-Fi[^]*25 %[^]*88 %[^]*▲ \+63$/);
   await shot('run');
   await page.emulateMedia({ colorScheme: 'dark' });
   await shot('run-dark');
@@ -174,37 +92,32 @@ test('episodes are filtered, and more come by scrolling back', async () => {
   await shot('episodes');
 });
 
-test('an episode shows its screenshots with the actions drawn where they happened', async () => {
+test('an episode is played frame by frame, with the actions drawn where they happened', async () => {
   await page.locator('tbody tr a').first().click();
-  await eventually('screenshots', async () => (await page.locator('.screen img').count()) === 4);
-  await eventually('overlays', async () => (await page.locator('.overlay').count()) === 3);
-  const crosshair = await page.locator('.turn').first().locator('.overlay circle').last().boundingBox();
-  const image = await page.locator('.turn').first().locator('img').boundingBox();
+  await eventually('all frames', async () => (await page.locator('.filmstrip li').count()) === 4);
+  await page.locator('.overlay').waitFor();
+  const crosshair = await page.locator('.overlay circle').last().boundingBox();
+  const image = await page.locator('.frame img').boundingBox();
   const scale = image!.width / 160;
   expect(Math.abs(crosshair!.x + crosshair!.width / 2 - image!.x - 40 * scale)).toBeLessThan(3);
   expect(Math.abs(crosshair!.y + crosshair!.height / 2 - image!.y - 48 * scale)).toBeLessThan(3);
-  expect(await text('.turn strong')).toEqual([
-    'click 40, 48',
-    'swipe 80, 180 → 80, 60',
-    '1. click 140, 20',
-    '2. type “milk”',
-    '3. key enter',
-    'at the end',
-  ]);
-  const third = page.locator('.turn').nth(2);
-  expect(await third.locator('.overlay .number').allTextContents()).toEqual(['1']);
-  expect(await third.locator('.words').innerText()).toBe('2. type “milk”\n3. key enter');
-  expect((await text('.turn .paid')).map((paid) => paid.replaceAll(/\s+/g, ' '))).toEqual([
-    'reward -0.10 tidy -0.10',
-    'reward +0.30 near 0.25, tidy 0.05',
-  ]);
+  expect(await text('.details .act')).toEqual(['click 40, 48']);
+  expect(await page.locator('.bars i').count()).toBe(14);
   expect(await text('.stat .note')).toContain('near 0.25, tidy -0.05, task-success 1.00');
-  expect(await text('.card h2')).toEqual(['What had to hold', 'State at the beginning', 'State at the end']);
-  expect(await page.locator('.turn').first().locator('.bars i').count()).toBe(14);
-  expect(await page.locator('.turn').nth(1).innerText()).toMatch(/outside viewport/);
-  const told = third.locator('.screen-text');
+  await page.getByRole('button', { name: 'Next frame' }).click();
+  expect(await text('.details .act')).toEqual(['swipe 80, 180 → 80, 60\noutside viewport']);
+  expect((await text('.details .paid'))[0].replaceAll(/\s+/g, ' ')).toBe('reward -0.10 tidy -0.10');
+  await page.getByRole('button', { name: 'Turn 3' }).click();
+  expect(await text('.details .act')).toEqual(['1. click 140, 20\n2. type “milk”\n3. key enter']);
+  expect(await page.locator('.overlay .number').allTextContents()).toEqual(['1']);
+  expect(await page.locator('.words').innerText()).toBe('2. type “milk”\n3. key enter');
+  const told = page.locator('details').filter({ hasText: 'Screen as text' });
   await told.locator('summary').click();
   expect(await told.locator('pre').innerText()).toBe('page "Phone"\n button "Turn 2 <b>" (40,48)');
+  await page.getByRole('button', { name: 'At the end' }).click();
+  expect(await text('.details .act')).toEqual(['At the end']);
+  expect(await page.locator('.overlay').count()).toBe(0);
+  expect(await text('.card h2')).toEqual(['Checks', 'Changes of the state']);
   await shot('episode');
 });
 
@@ -317,7 +230,7 @@ test('a step leads to its groups, and from those to their episodes', async () =>
   const tile = page.locator('.group').nth(1).locator('.tile').first();
   expect(await tile.getAttribute('title')).toBe(`${RUN}-g19-r8`);
   await tile.click();
-  await eventually('screenshots', async () => (await page.locator('.screen img').count()) === 4);
+  await eventually('screenshots', async () => (await page.locator('.filmstrip li').count()) === 4);
   await page.getByRole('link', { name: 'trained in step 20' }).click();
   await page.getByRole('heading', { name: 'Step 20' }).waitFor();
   await page.getByRole('link', { name: '← 19' }).click();
@@ -333,17 +246,17 @@ test('runs are laid over one another, and can be taken out and in', async () => 
   }
   await page.goto(`${monitor.url}/#/`);
   await page.getByRole('link', { name: 'Compare runs' }).click();
-  const lines = () => page.locator('.chart').first().locator('.u-series').allInnerTexts();
-  await eventually('both runs', async () => (await lines()).length === 3);
+  const lines = () => page.locator('.chart').first().locator('.legend li').allInnerTexts();
+  await eventually('both runs', async () => (await lines()).length === 2);
   expect((await lines()).join(' ')).toMatch(new RegExp(`${other}[^]*${RUN}|${RUN}[^]*${other}`));
   await eventually('three charts', async () => (await page.locator('.chart canvas').count()) === 3);
-  await page.getByLabel('Metric').selectOption('optim/loss');
+  await page.getByLabel('Metric', { exact: true }).selectOption('optim/loss');
   await shot('compare');
   await page.getByLabel(other).uncheck();
-  await eventually('one run', async () => (await lines()).length === 2);
+  await eventually('one run', async () => (await lines()).length === 1);
   expect(page.url()).toMatch(new RegExp(`#/compare/${RUN}$`));
   await page.getByLabel(other).check();
-  await eventually('both again', async () => (await lines()).length === 3);
+  await eventually('both again', async () => (await lines()).length === 2);
 });
 
 test('evaluations stand side by side: task by task, what differs beyond chance is marked, and leads to its episodes', async () => {
@@ -417,5 +330,5 @@ test('the page works without a complaint of the browser, also on a phone', async
     expect({ tab, overflow }).toEqual({ tab, overflow: 0 });
     await shot(`narrow${tab.replaceAll('/', '-')}`);
   }
-  expect(problems).toEqual([]);
+  expect(opened.problems).toEqual([]);
 });

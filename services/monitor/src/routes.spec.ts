@@ -99,6 +99,7 @@ const QUERIES = [
   'taskId',
   'evaluation',
   'before',
+  'search',
   'limit',
   'purpose',
   'status',
@@ -106,7 +107,7 @@ const QUERIES = [
 ];
 
 it('finds every route', () => {
-  expect(routes()).toHaveLength(16);
+  expect(routes()).toHaveLength(17);
   expect(routes()).toEqual(
     expect.arrayContaining(['/api/runs/:run/steps/:step', '/api/dead-letters', '/api/live']),
   );

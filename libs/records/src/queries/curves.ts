@@ -1,3 +1,4 @@
+import { independentDifference } from '@ui-rl/contracts';
 import type { DataSource } from 'typeorm';
 import type { Curves, TaskScoreView, TrainingCurve } from '../views';
 
@@ -59,12 +60,17 @@ async function stepMetrics(dataSource: DataSource, runId: string): Promise<Curve
 const INTERVALS = [10, 30, 60, 300, 900, 3600, 21_600, 86_400];
 
 async function throughput(dataSource: DataSource, runId: string): Promise<Curves['throughput']> {
-  const [{ span }] = await dataSource.query<{ span: number | null }[]>(
-    `SELECT extract(epoch FROM max(finished_at) - min(finished_at))::float8 AS span
+  const [{ from, to, is_over: isOver }] = await dataSource.query<
+    { from: number | null; to: number | null; is_over: boolean }[]
+  >(
+    `SELECT extract(epoch FROM min(started_at))::float8 AS from, extract(epoch FROM max(finished_at))::float8 AS to,
+       (SELECT phase IN ('finished', 'failed', 'stopped') FROM runs WHERE id = $1) IS TRUE AS is_over
      FROM trajectories WHERE run_id = $1`,
     [runId],
   );
-  const seconds = INTERVALS.find((length) => (span ?? 0) / length <= 120) ?? 86_400;
+  const seconds = INTERVALS.find((length) => ((to ?? 0) - (from ?? 0)) / length <= 120) ?? 86_400;
+  // An active run that has no new episode is slow: the time since the last one counts.
+  const until = isOver ? (to ?? 0) : Math.max(to ?? 0, Date.now() / 1_000);
   const rows = await dataSource.query<{ bucket: number; episodes: number; invalid: number }[]>(
     `SELECT floor(extract(epoch FROM finished_at) / $2)::int AS bucket, count(*)::int AS episodes,
        (count(*) FILTER (WHERE status = 'invalid'))::int AS invalid
@@ -79,6 +85,10 @@ async function throughput(dataSource: DataSource, runId: string): Promise<Curves
   return {
     seconds,
     at: buckets.map((bucket) => bucket * seconds),
+    covered: buckets.map((bucket) => {
+      const [start, end] = [Math.max(bucket * seconds, from ?? 0), Math.min((bucket + 1) * seconds, until)];
+      return Math.max(0, end - start);
+    }),
     episodes: buckets.map((bucket) => byBucket.get(bucket)?.episodes ?? 0),
     invalid: buckets.map((bucket) => byBucket.get(bucket)?.invalid ?? 0),
   };
@@ -113,9 +123,15 @@ export async function readTaskScores(dataSource: DataSource, runId: string): Pro
       description: row.description,
       before: null,
       after: null,
+      change: null,
     };
     view[row.baseline ? 'before' : 'after'] = { successes: row.successes, episodes: row.episodes };
     byTask.set(key, view);
   }
-  return [...byTask.values()];
+  return [...byTask.values()].map((view) => ({ ...view, change: changeOf(view) }));
+}
+
+function changeOf({ before, after }: TaskScoreView): TaskScoreView['change'] {
+  const change = before === null || after === null ? null : independentDifference(before, after);
+  return change === null ? null : { value: change.difference, interval: change.interval };
 }

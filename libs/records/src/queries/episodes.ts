@@ -5,8 +5,10 @@ import type {
   EpisodeFilter,
   EpisodePage,
   EpisodeSummary,
+  GroupMember,
   StepDetail,
   StepGroup,
+  TurnPrompt,
   TurnView,
 } from '../views';
 import { iso } from './values';
@@ -171,8 +173,32 @@ export async function findEpisode(dataSource: DataSource, id: string): Promise<E
     initialState: row.initial_state,
     finalState: row.final_state,
     trainedInStep: row.trained_in_step,
+    group: await groupOf(dataSource, row),
     turns: await turnsOf(dataSource, id),
   };
+}
+
+/** Group ids are unique within a run; `group_index` is the place of the group. */
+function groupOf(dataSource: DataSource, { run_id, group_id }: EpisodeRow): Promise<GroupMember[]> {
+  return dataSource.query<GroupMember[]>(
+    `SELECT id, status, success, reward FROM trajectories WHERE run_id = $1 AND group_id = $2
+     ORDER BY (request ->> 'indexInGroup')::int, id LIMIT 1000`,
+    [run_id, group_id],
+  );
+}
+
+/** Null if no such turn is recorded. */
+export async function findPrompt(
+  dataSource: DataSource,
+  id: string,
+  turn: number,
+): Promise<TurnPrompt | null> {
+  const [row] = await dataSource.query<TurnPrompt[]>(
+    `SELECT prompt_token_ids AS "tokenIds", prompt_images AS images FROM turns
+     WHERE trajectory_id = $1 AND index = $2`,
+    [id, turn],
+  );
+  return row ?? null;
 }
 
 interface TurnRow {

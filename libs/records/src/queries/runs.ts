@@ -1,6 +1,14 @@
 import type { DataSource } from 'typeorm';
 import type { RunEntity } from '../entities';
-import type { CheckpointView, EvaluationView, LogEntry, RunDetail, RunSummary } from '../views';
+import type {
+  CheckpointView,
+  EvaluationView,
+  LogEntry,
+  RunDetail,
+  RunFilter,
+  RunSummary,
+  ServiceSign,
+} from '../views';
 import { iso, isoOrNull } from './values';
 
 interface RunRow {
@@ -25,12 +33,27 @@ const RUNS = `
  * Runs that were created or have at least one episode, newest first; a mention in an invalid message does not count.
  */
 const LISTED = `
-  WHERE r.phase IS NOT NULL OR r.config <> '{}'::jsonb
-    OR EXISTS (SELECT 1 FROM trajectories t WHERE t.run_id = r.id)
-  ORDER BY r.created_at DESC LIMIT $1`;
+  WHERE (r.phase IS NOT NULL OR r.config <> '{}'::jsonb
+    OR EXISTS (SELECT 1 FROM trajectories t WHERE t.run_id = r.id))`;
+/** Views have milliseconds, and so have cursors made of them. */
+const CREATED = `date_trunc('milliseconds', r.created_at)`;
+const MAX_PAGE = 200;
 
-export async function listRuns(dataSource: DataSource, limit = 200): Promise<RunSummary[]> {
-  const rows = await dataSource.query<RunRow[]>(RUNS + LISTED, [limit]);
+/** Runs, newest first. An invalid cursor counts as the start. */
+export async function listRuns(
+  dataSource: DataSource,
+  { search = '', before = '', limit = MAX_PAGE }: RunFilter = {},
+): Promise<RunSummary[]> {
+  const values: unknown[] = [Math.min(Math.max(limit, 1), MAX_PAGE)];
+  let where = LISTED;
+  if (search !== '') where += ` AND r.id ILIKE $${values.push(`%${search.replace(/[\\%_]/g, '\\$&')}%`)}`;
+  const cursor = /^(\d{4}-[\dT:.-]+Z)~(.+)$/.exec(before);
+  if (cursor !== null && !Number.isNaN(Date.parse(cursor[1])))
+    where += ` AND (${CREATED}, r.id) < ($${values.push(cursor[1])}::timestamptz, $${values.push(cursor[2])})`;
+  const rows = await dataSource.query<RunRow[]>(
+    `${RUNS}${where} ORDER BY ${CREATED} DESC, r.id DESC LIMIT $1`,
+    values,
+  );
   const evaluations = await evaluationsOf(
     dataSource,
     rows.map((row) => row.id),
@@ -64,6 +87,8 @@ export async function findRun(dataSource: DataSource, id: string): Promise<RunDe
     checkpoints: await checkpointsOf(dataSource, id),
     log: await logOf(dataSource, id),
     inProgress: await inProgress(dataSource, id),
+    services: await signsOf(dataSource, id),
+    untrained: await untrained(dataSource, id),
   };
 }
 
@@ -159,6 +184,43 @@ async function inProgress(dataSource: DataSource, runId: string): Promise<number
     `SELECT count(*)::int AS count FROM rollout_starts s
      WHERE s.run_id = $1 AND s.at > now() - interval '10 minutes'
        AND NOT EXISTS (SELECT 1 FROM trajectories t WHERE t.id = s.rollout_id)`,
+    [runId],
+  );
+  return count;
+}
+
+/** Each service leaves other traces: what it published last. */
+const SIGNS = `
+  (SELECT data ->> 'service' AS service, at, 'started' AS sign FROM events
+   WHERE run_id = $1 AND type = 'service_ready')
+  UNION ALL (SELECT data ->> 'service', at, 'warned: ' || (data ->> 'message') FROM events
+   WHERE run_id = $1 AND type = 'warning')
+  UNION ALL (SELECT 'actor', at, 'started an episode' FROM rollout_starts
+   WHERE run_id = $1 ORDER BY at DESC LIMIT 1)
+  UNION ALL (SELECT 'actor', finished_at, 'ended an episode' FROM trajectories
+   WHERE run_id = $1 ORDER BY finished_at DESC LIMIT 1)
+  UNION ALL (SELECT 'learner', at, 'trained step ' || step FROM steps
+   WHERE run_id = $1 ORDER BY at DESC LIMIT 1)
+  UNION ALL (SELECT 'learner', at, 'saved the checkpoint of step ' || step FROM checkpoints
+   WHERE run_id = $1 ORDER BY at DESC LIMIT 1)
+  UNION ALL (SELECT 'evaluator', at, 'evaluated ' || goal_set FROM evaluations
+   WHERE run_id = $1 ORDER BY at DESC LIMIT 1)`;
+
+async function signsOf(dataSource: DataSource, runId: string): Promise<ServiceSign[]> {
+  const rows = await dataSource.query<{ service: string; at: Date; sign: string }[]>(
+    `SELECT DISTINCT ON (service) service, at, sign FROM (${SIGNS}) signs ORDER BY service, at DESC`,
+    [runId],
+  );
+  return rows
+    .map(({ service, at, sign }) => ({ service, at: iso(at), sign }))
+    .toSorted((a, b) => b.at.localeCompare(a.at));
+}
+
+async function untrained(dataSource: DataSource, runId: string): Promise<number> {
+  const [{ count }] = await dataSource.query<{ count: number }[]>(
+    `SELECT count(*)::int AS count FROM trajectories
+     WHERE run_id = $1 AND purpose = 'train' AND status <> 'invalid'
+       AND finished_at > COALESCE((SELECT max(at) FROM steps WHERE run_id = $1), '-infinity')`,
     [runId],
   );
   return count;

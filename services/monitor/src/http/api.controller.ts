@@ -4,11 +4,12 @@ import { ComponentRegistry } from '@ui-rl/plugin-kit';
 import {
   compareEvaluations,
   type Curves,
-  type EpisodeDetail,
   type EpisodePage,
   type EvaluationComparison,
+  type JudgedEpisode,
   findConfiguration,
   findEpisode,
+  findPrompt,
   findRun,
   findStep,
   listEpisodes,
@@ -21,13 +22,16 @@ import {
   type TaskScoreView,
   listTrajectories,
   type TrajectoryPage,
+  type TurnPrompt,
 } from '@ui-rl/records';
 import { describeRun, redactRunFile } from '@ui-rl/settings';
 import { DataSource } from 'typeorm';
 import { EpisodeQuery } from './episode-query';
 import { found } from './found';
+import { judgedChecks } from './judged-checks';
 import { ROLLOUT, RUN, StepPipe, TextPipe } from './names';
 import { QueryGate, READING } from './query-gate';
+import { RunQuery } from './run-query';
 
 /** Database queries of the page. */
 @Controller('api')
@@ -38,9 +42,10 @@ export class ApiController {
     private readonly components: ComponentRegistry,
   ) {}
 
+  /** Runs, newest first: a page of at most 200, see the parameters below. */
   @Get('runs')
-  runs(): Promise<RunSummary[]> {
-    return listRuns(this.dataSource);
+  runs(@Query() query: RunQuery): Promise<RunSummary[]> {
+    return listRuns(this.dataSource, query);
   }
 
   /** A run with its checkpoints and the latest entries of its log. */
@@ -101,9 +106,19 @@ export class ApiController {
     return listTrajectories(this.dataSource, { runId, ...query.filter() });
   }
 
-  /** An episode, turn by turn. */
+  /** An episode, turn by turn, with the result of each check of its task. */
   @Get('episodes/:rollout')
-  async episode(@Param('rollout', ROLLOUT) id: string): Promise<EpisodeDetail> {
-    return found(await findEpisode(this.dataSource, id), `episode ${id}`);
+  async episode(@Param('rollout', ROLLOUT) id: string): Promise<JudgedEpisode> {
+    const episode = found(await findEpisode(this.dataSource, id), `episode ${id}`);
+    return { ...episode, checks: judgedChecks(episode) };
+  }
+
+  /** The prompt of a turn, counted from 0, in tokens. */
+  @Get('episodes/:rollout/turns/:turn/prompt')
+  async prompt(
+    @Param('rollout', ROLLOUT) id: string,
+    @Param('turn', StepPipe) turn: number,
+  ): Promise<TurnPrompt> {
+    return found(await findPrompt(this.dataSource, id, turn), `turn ${turn} of episode ${id}`);
   }
 }

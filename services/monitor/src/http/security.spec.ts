@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createServer, request as ask, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
@@ -91,7 +92,16 @@ describe('the token', () => {
     const asked = await get('/?a=b', HTML);
     expect(asked).toMatchObject({ status: 401, body: expect.stringMatching(/<form method="post">/) });
     expect(asked.headers['content-security-policy']).toContain("form-action 'self'");
-    expect((await get('/?a=b', HTML, 'token=wrong')).status).toBe(401);
+    expect(asked.body).not.toContain('role="alert"');
+    const wrong = await get('/?a=b', HTML, 'token=wrong');
+    expect(wrong).toMatchObject({
+      status: 401,
+      body: expect.stringMatching(/role="alert">This is not the token/),
+    });
+    expect(wrong.body).not.toContain('wrong');
+    const [, style] = /<style>(.*?)<\/style>/s.exec(wrong.body)!;
+    const hash = createHash('sha256').update(style).digest('base64');
+    expect(wrong.headers['content-security-policy']).toContain(`style-src 'sha256-${hash}'`);
     const opened = await get('/?a=b', HTML, `token=${TOKEN}`);
     expect(opened).toMatchObject({ status: 303, headers: { location: './?a=b' } });
     const [cookie] = opened.headers['set-cookie']!;

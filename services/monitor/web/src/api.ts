@@ -11,8 +11,15 @@ export interface LiveChange {
   events: string[];
 }
 
+const NO_ANSWER =
+  'The monitor does not answer. Check that it runs and that you can reach it: this page reads again when it answers.';
+
+/** @throws the monitor's error; a cancelled request rejects as `fetch` does */
 export async function fetchJson<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const response = await fetch(path, { signal });
+  const response = await fetch(path, { signal }).catch((error: unknown) => {
+    // Browsers say "Failed to fetch", "NetworkError when attempting to fetch resource." or "Load failed".
+    throw error instanceof TypeError ? new Error(NO_ANSWER, { cause: error }) : error;
+  });
   const body: unknown = await response.json().catch(() => null);
   if (response.ok) return body as T;
   const message = (body as { message?: string | string[] } | null)?.message ?? response.statusText;
@@ -64,14 +71,28 @@ export function useApi<T>(path: string, version: number): Loaded<T> {
   return useLoaded<T>(path, version, (signal) => fetchJson<T>(path, signal));
 }
 
+const MAX_KNOWN = 60;
+/** The latest data of each key, so that a page that is opened again shows at once what it has shown before. */
+const known = new Map<string, unknown>();
+
+function remember(key: string, data: unknown): void {
+  known.delete(key);
+  known.set(key, data);
+  if (known.size > MAX_KNOWN) known.delete(known.keys().next().value!);
+}
+
 /** Loads the data of `key`, again whenever `version` changes; meanwhile the page keeps the old data. */
 export function useLoaded<T>(key: string, version: number, load: Load<T>): Loaded<T> {
-  const [state, setState] = useState<Loaded<T> & { key: string }>({ data: null, error: null, key });
+  const recalled: Loaded<T> = { data: (known.get(key) as T | undefined) ?? null, error: null };
+  const [state, setState] = useState<Loaded<T> & { key: string }>({ ...recalled, key });
   const reader = useRef<Reader<T> | null>(null);
   useEffect(() => {
     const own = new Reader<T>(
       load,
-      (data) => setState({ data, error: null, key }),
+      (data) => {
+        remember(key, data);
+        setState({ data, error: null, key });
+      },
       (error) => setState((old) => ({ data: old.key === key ? old.data : null, error, key })),
     );
     reader.current = own;
@@ -79,7 +100,7 @@ export function useLoaded<T>(key: string, version: number, load: Load<T>): Loade
     // The key determines the data, whichever function loads it.
   }, [key]);
   useEffect(() => reader.current?.read(), [key, version]);
-  return state.key === key ? state : { data: null, error: null };
+  return state.key === key ? state : recalled;
 }
 
 /** One connection for the whole page, which the browser reopens automatically. */

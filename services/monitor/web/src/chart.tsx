@@ -1,6 +1,7 @@
-import { useEffect, useRef, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import uPlot from 'uplot';
-import { time } from './format';
+import { tickText, time, type Unit } from './format';
+import { useParam } from './route';
 
 /** A line, or points with intervals if `low` and `high` are given. Arrays are as long as `x`. */
 export interface ChartSeries {
@@ -15,14 +16,22 @@ export interface ChartSeries {
 }
 
 export interface ChartProps {
+  /** The chart's name for screen readers. */
+  title: string;
   series: ChartSeries[];
   /** `time`: x is seconds since 1970. */
-  xKind: 'step' | 'time';
+  x: 'training step' | 'policy version' | 'time';
+  /** Name of y with its unit: `episodes per second`. */
+  y: string;
+  unit: Unit;
   /** Fixed range of y; a null bound follows the data. */
   yRange?: [number | null, number | null];
   format(value: number): string;
   height?: number;
 }
+
+type Range = [number, number];
+type Latest = { current: ChartProps & { zoom: Range | null; setZoom: (zoom: Range | null) => void } };
 
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
 function subscribeDark(changed: () => void): () => void {
@@ -30,34 +39,112 @@ function subscribeDark(changed: () => void): () => void {
   return () => dark.removeEventListener('change', changed);
 }
 
+/** The part that is shown, kept in the address and shared by all charts over the same x. */
+function useZoom(x: ChartProps['x']): [Range | null, (zoom: Range | null) => void] {
+  const [text, set] = useParam(x === 'time' ? 'time' : 'steps');
+  const zoom = useMemo((): Range | null => {
+    const [from, to] = text.split('~').map(Number);
+    return text !== '' && from < to ? [from, to] : null;
+  }, [text]);
+  return [zoom, (next) => set(next === null ? '' : next.map((at) => Number(at.toFixed(2))).join('~'))];
+}
+
+interface Cursor {
+  index: number;
+  left: number;
+}
+
 export function Chart(props: ChartProps) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
-  const latest = useRef(props);
-  latest.current = props;
+  const [zoom, setZoom] = useZoom(props.x);
+  const [cursor, setCursor] = useState<Cursor | null>(null);
+  const latest = useRef({ ...props, zoom, setZoom });
+  latest.current = { ...props, zoom, setZoom };
   const isDark = useSyncExternalStore(subscribeDark, () => dark.matches);
+  const data = useMemo(() => aligned(props.series), [props.series]);
   // The chart's structure; new data alone does not recreate the chart.
-  const shape = props.series.map(({ label, color }) => `${label}:${color}`).join('|');
+  const shape = [props.x, props.y, ...props.series.map(({ label, color }) => `${label}:${color}`)].join('|');
 
   useEffect(() => {
     const element = host.current;
     if (element === null) return;
-    const made = new uPlot(options(latest, element.clientWidth), aligned(latest.current.series), element);
+    const made = new uPlot(
+      options(latest, element.clientWidth, setCursor),
+      aligned(latest.current.series),
+      element,
+    );
     plot.current = made;
     const resize = new ResizeObserver(() => {
-      made.setSize({ width: element.clientWidth, height: latest.current.height ?? 190 });
+      made.setSize({ width: element.clientWidth, height: latest.current.height ?? 210 });
     });
     resize.observe(element);
     return () => {
       resize.disconnect();
       made.destroy();
       plot.current = null;
+      setCursor(null);
     };
   }, [shape, isDark]);
 
-  useEffect(() => plot.current?.setData(aligned(props.series)), [props.series]);
+  useEffect(() => {
+    plot.current?.setData(data, zoom === null);
+    if (zoom !== null) plot.current?.setScale('x', { min: zoom[0], max: zoom[1] });
+  }, [data, zoom, shape, isDark]);
 
-  return <div className="chart" ref={host} />;
+  return (
+    <figure className="chart" aria-label={`${props.title}: ${props.y} by ${props.x}`}>
+      <div className="plot" ref={host}>
+        {cursor !== null && <Tip props={props} data={data} cursor={cursor} />}
+      </div>
+      <Legend props={props} />
+      {zoom !== null && (
+        <button type="button" className="unzoom" onClick={() => setZoom(null)}>
+          Show all
+        </button>
+      )}
+    </figure>
+  );
+}
+
+/** The series with their latest values: its size never depends on the pointer. */
+function Legend({ props: { series, format } }: { props: ChartProps }) {
+  return (
+    <ul className="legend">
+      {series.map(({ label, color, y, faint }) => {
+        const last = y.findLast((value) => value !== null) ?? null;
+        return (
+          <li key={label} className={faint === true ? 'faint' : ''}>
+            <i style={{ background: `var(${color})` }} />
+            {label}
+            {faint !== true && last !== null && <strong>{format(last)}</strong>}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** The values at the pointer, drawn over the chart. */
+function Tip({ props, data, cursor }: { props: ChartProps; data: uPlot.AlignedData; cursor: Cursor }) {
+  const [xs, ...columns] = data;
+  const at = xs[cursor.index];
+  if (at === undefined) return null;
+  return (
+    <div className={`tip ${cursor.left > 0.5 ? 'left' : ''}`} style={{ left: `${cursor.left * 100}%` }}>
+      <strong>{props.x === 'time' ? moment(at) : `${props.x} ${at}`}</strong>
+      {props.series.map(({ label }, index) => {
+        const value = columns[index]?.[cursor.index] ?? null;
+        return (
+          value !== null && (
+            <span key={label}>
+              {label} {props.format(value)}
+            </span>
+          )
+        );
+      })}
+    </div>
+  );
 }
 
 /** All series over the union of their x, in uPlot's form. */
@@ -70,8 +157,8 @@ export function aligned(series: ChartSeries[]): uPlot.AlignedData {
   return [xs, ...columns];
 }
 
-function options(latest: { current: ChartProps }, width: number): uPlot.Options {
-  const { series, xKind, height = 190 } = latest.current;
+function options(latest: Latest, width: number, setCursor: (cursor: Cursor | null) => void): uPlot.Options {
+  const { series, x, y, unit, height = 210 } = latest.current;
   const css = getComputedStyle(document.documentElement);
   const color = (name: string) => css.getPropertyValue(name).trim();
   const axis: uPlot.Axis = {
@@ -79,27 +166,54 @@ function options(latest: { current: ChartProps }, width: number): uPlot.Options 
     grid: { stroke: color('--line'), width: 1 },
     ticks: { stroke: color('--line'), width: 1, size: 4 },
     font: '11px system-ui, sans-serif',
+    labelFont: '11px system-ui, sans-serif',
+    labelSize: 18,
   };
-  const show = (value: number | null) => (value === null ? '–' : latest.current.format(value));
   return {
     width,
     height,
     padding: [10, 12, 0, 0],
+    legend: { show: false },
     scales: {
-      x: { time: xKind === 'time', range: xRange },
+      x: { time: x === 'time', range: xRange },
       y: { range: (_, low, high) => yRange(latest.current.yRange, low, high) },
     },
     axes: [
-      { ...axis, size: 28, ...(xKind === 'step' ? STEP_TICKS : TIME_TICKS) },
-      { ...axis, size: 52, values: (_, ticks) => ticks.map(show) },
+      { ...axis, size: 26, label: x, labelSize: 16, ...(x === 'time' ? TIME_TICKS : STEP_TICKS) },
+      {
+        ...axis,
+        size: 54,
+        label: y,
+        values: (_, ticks, _axis, _space, increment) => ticks.map((tick) => tickText(unit, tick, increment)),
+      },
     ],
-    cursor: { points: { size: 6 }, drag: { x: true, y: false } },
-    series: [
-      xKind === 'step' ? { label: 'step' } : { label: 'time', value: (_, at: number | null) => moment(at) },
-      ...series.map((line) => lineOptions(line, color(line.color), show)),
-    ],
-    hooks: { draw: [(plot) => drawIntervals(plot, latest.current.series, color)] },
+    cursor: {
+      points: { size: 6 },
+      drag: { x: true, y: false, setScale: false },
+      bind: { dblclick: () => () => (latest.current.setZoom(null), null) },
+    },
+    series: [{}, ...series.map((line) => lineOptions(line, color(line.color)))],
+    hooks: {
+      draw: [(plot) => drawIntervals(plot, latest.current.series, color)],
+      setSelect: [(plot) => zoomToSelection(plot, latest)],
+      setCursor: [
+        ({ cursor: { idx, left = -1 }, over }) =>
+          setCursor(
+            idx === null || idx === undefined || left < 0
+              ? null
+              : { index: idx, left: (left + over.offsetLeft) / over.parentElement!.clientWidth },
+          ),
+      ],
+    },
   };
+}
+
+/** A selection of less than two pixels is a click. */
+function zoomToSelection(plot: uPlot, latest: Latest): void {
+  const { left, width } = plot.select;
+  if (width < 2) return;
+  latest.current.setZoom([plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x')]);
+  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
 }
 
 const STEP_TICKS: uPlot.Axis = { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000, 20_000] };
@@ -116,24 +230,18 @@ function tick(at: number, step: number): string {
   return time(date, step < 60);
 }
 
-function moment(at: number | null): string {
-  return at === null ? '–' : time(new Date(at * 1_000), true);
+function moment(at: number): string {
+  return time(new Date(at * 1_000), true);
 }
 
-function lineOptions(
-  line: ChartSeries,
-  stroke: string,
-  show: (value: number | null) => string,
-): uPlot.Series {
+function lineOptions(line: ChartSeries, stroke: string): uPlot.Series {
   const points = line.low !== undefined;
   return {
-    label: line.label,
     stroke: line.faint === true ? `${stroke}55` : stroke,
     width: line.faint === true ? 1 : 2,
     spanGaps: true,
     paths: points ? () => null : undefined,
     points: points ? { show: true, size: 8, fill: stroke, stroke } : { show: line.x.length < 2, size: 5 },
-    value: (_, value: number | null) => show(value),
   };
 }
 
@@ -156,6 +264,9 @@ function yRange(range: ChartProps['yRange'], low: number | null, high: number | 
 function drawIntervals(plot: uPlot, series: ChartSeries[], color: (name: string) => string): void {
   const { ctx } = plot;
   ctx.save();
+  ctx.beginPath();
+  ctx.rect(plot.bbox.left, plot.bbox.top, plot.bbox.width, plot.bbox.height);
+  ctx.clip();
   ctx.lineWidth = 2 * devicePixelRatio;
   for (const line of series) {
     if (line.low === undefined || line.high === undefined) continue;

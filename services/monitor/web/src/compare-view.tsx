@@ -1,9 +1,9 @@
 import type { Curves, RunSummary } from '@ui-rl/records';
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useId, useMemo, useState } from 'react';
 import { fetchJson, useApi, useLoaded, useVersion } from './api';
 import { Chart, type ChartSeries } from './chart';
-import { number, percent, smooth } from './format';
-import { goTo, links } from './route';
+import { number, percent, smooth, type Unit } from './format';
+import { links, replaceBy, useParam, useTitle } from './route';
 import { Card, Empty, Problem } from './ui';
 
 const SMOOTHING = 5;
@@ -26,8 +26,9 @@ const values = (value: number) => number(value, 3);
 export function CompareView({ runs }: { runs: string[] }) {
   const { curves, error } = useCurves(runs);
   const names = useMemo(() => namesOf(curves), [curves]);
-  const [chosen, choose] = useState<string | null>(null);
-  const metric = chosen !== null && names.includes(chosen) ? chosen : names.at(0);
+  const [chosen, choose] = useParam('metric');
+  const metric = names.includes(chosen) ? chosen : names.at(0);
+  useTitle('Compare runs');
   return (
     <>
       <header className="page-head">
@@ -43,14 +44,25 @@ export function CompareView({ runs }: { runs: string[] }) {
             title="Success in training"
             curves={curves}
             metric={SUCCESS}
+            y="share of episodes"
+            unit="share"
             format={shares}
             yRange={[0, 1]}
           />
-          <Overlay title="Reward" curves={curves} metric={REWARD} format={values} />
+          <Overlay
+            title="Reward"
+            curves={curves}
+            metric={REWARD}
+            y="mean reward"
+            unit="number"
+            format={values}
+          />
           <Overlay
             title="Metric of the step"
             curves={curves}
             metric={metric}
+            y={metric ?? ''}
+            unit="number"
             format={values}
             aside={
               <select
@@ -74,14 +86,36 @@ function colorOf(index: number): string {
   return `--series-${index + 1}`;
 }
 
-/** Selects the shown runs: a click removes or adds one. */
+/** The number of offered runs: a search finds the others. */
+const OFFERED = 10;
+
+/** Selects the shown runs: a click removes or adds one of the newest runs, or of those that a search finds. */
 function Chooser({ runs }: { runs: string[] }) {
-  const { data, error } = useApi<RunSummary[]>('api/runs', useVersion(null));
-  const known = data?.map(({ id }) => id) ?? [];
-  const all = [...runs, ...known.filter((id) => !runs.includes(id))];
+  const [search, setSearch] = useState('');
+  const note = useId();
+  const query = new URLSearchParams({ limit: String(OFFERED + MAX_RUNS), search });
+  const { data, error } = useApi<RunSummary[]>(`api/runs?${query.toString()}`, useVersion(null));
+  const known = (data ?? []).map(({ id }) => id).filter((id) => !runs.includes(id));
+  const all = [...runs, ...known.slice(0, OFFERED)];
   return (
-    <Card title="Runs">
+    <Card
+      title="Runs"
+      aside={
+        <input
+          type="search"
+          aria-label="Search runs"
+          placeholder="Search all runs"
+          aria-describedby={note}
+          value={search}
+          onChange={(event) => setSearch(event.target.value)}
+        />
+      }
+    >
       <Problem error={error} />
+      <p className="note" id={note}>
+        {search === '' ? `The ${OFFERED} newest other runs` : 'Matching runs'}; up to {MAX_RUNS} at a time.
+        {data !== null && search !== '' && known.length === 0 && ' No other run has this in its id.'}
+      </p>
       <div className="chooser">
         {all.map((id) => {
           const index = runs.indexOf(id);
@@ -92,7 +126,7 @@ function Chooser({ runs }: { runs: string[] }) {
                 type="checkbox"
                 checked={index >= 0}
                 disabled={index < 0 && runs.length >= MAX_RUNS}
-                onChange={() => goTo(links.compare(next))}
+                onChange={() => replaceBy(links.compare(next))}
               />
               <i style={index < 0 ? {} : { background: `var(${colorOf(index)})` }} />
               {id}
@@ -148,12 +182,14 @@ interface OverlayProps {
   title: string;
   curves: RunCurves[];
   metric: string | undefined;
+  y: string;
+  unit: Unit;
   format: (value: number) => string;
   yRange?: [number | null, number | null];
   aside?: React.ReactNode;
 }
 
-function Overlay({ title, curves, metric, format, yRange, aside }: OverlayProps) {
+function Overlay({ title, curves, metric, y, unit, format, yRange, aside }: OverlayProps) {
   const series = useMemo(() => {
     const having = curves.filter(({ steps }) => metric !== undefined && metric in steps.metrics);
     return having.map(({ id, color, steps }): ChartSeries => ({
@@ -166,7 +202,16 @@ function Overlay({ title, curves, metric, format, yRange, aside }: OverlayProps)
       {series.length === 0 ? (
         <Empty>None of these runs has trained a step that has it.</Empty>
       ) : (
-        <Chart series={series} xKind="step" yRange={yRange} format={format} height={260} />
+        <Chart
+          title={title}
+          series={series}
+          x="training step"
+          y={y}
+          unit={unit}
+          yRange={yRange}
+          format={format}
+          height={270}
+        />
       )}
     </Card>
   );

@@ -1,9 +1,11 @@
 import type { DeadLetterView as Message } from '@ui-rl/records';
 import { useApi, useVersion } from './api';
 import { day } from './format';
+import { useTitle } from './route';
 import { Card, Empty, Problem } from './ui';
 
 export function DeadLetterView() {
+  useTitle('Dead letters');
   const { data: messages, error } = useApi<Message[]>('api/dead-letters', useVersion(null));
   return (
     <Card title="Dead letters">

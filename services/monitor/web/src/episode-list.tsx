@@ -2,7 +2,8 @@ import type { EpisodePage, EpisodeSummary } from '@ui-rl/records';
 import { useEffect, useState } from 'react';
 import { fetchJson, screenshotUrl, useApi } from './api';
 import { clock, count, number } from './format';
-import { goTo, links, type PlayedFor } from './route';
+import { links, type PlayedFor, useParam } from './route';
+import { rowLink } from './row-link';
 import { Badge, Card, Empty, Problem, Result } from './ui';
 
 interface Filter {
@@ -12,7 +13,6 @@ interface Filter {
   playedFor?: PlayedFor | undefined;
 }
 
-const NO_FILTER: Filter = { purpose: '', result: '', task: '' };
 const PAGE = 50;
 
 function pathOf(run: string, filter: Filter, before?: string): string {
@@ -35,7 +35,15 @@ export interface EpisodeListProps {
 }
 
 export function EpisodeList({ run, version, playedFor }: EpisodeListProps) {
-  const [filter, setFilter] = useState<Filter>({ ...NO_FILTER, playedFor });
+  const [purpose, setPurpose] = useParam('purpose');
+  const [result, setResult] = useParam('result');
+  const [task, setTask] = useParam('task');
+  const filter: Filter = { purpose, result, task, playedFor };
+  const setFilter = (next: Filter) => {
+    setPurpose(next.purpose);
+    setResult(next.result);
+    setTask(next.task);
+  };
   const path = pathOf(run, filter);
   const { data: first, error } = useApi<EpisodePage>(path, version);
   const older = useOlder(run, filter, path, first);
@@ -79,9 +87,21 @@ function joined(newer: readonly EpisodeSummary[], older: readonly EpisodeSummary
   return [...newer, ...older.filter(({ id }) => !known.has(id))];
 }
 
+interface Pages {
+  path: string;
+  episodes: EpisodeSummary[];
+  cursor: string | null;
+}
+
+/** Kept so that Back from an episode finds the same rows. */
+let lastPages: Pages | undefined;
+
 /** Pages after the first one, and earlier contents of the first page; reset when the filter changes. */
 function useOlder(run: string, filter: Filter, path: string, first: EpisodePage | null) {
-  const [pages, setPages] = useState<{ path: string; episodes: EpisodeSummary[]; cursor: string | null }>();
+  const [pages, setPages] = useState<Pages | undefined>(lastPages);
+  useEffect(() => {
+    lastPages = pages;
+  }, [pages]);
   const [error, setError] = useState<string | null>(null);
   useEffect(() => setError(null), [path]);
   useEffect(() => {
@@ -101,7 +121,7 @@ function useOlder(run: string, filter: Filter, path: string, first: EpisodePage 
       const before = joined(first?.episodes ?? [], present.episodes);
       setPages({ path, episodes: joined(before, page.episodes), cursor: page.cursor });
     } catch (problem) {
-      setError(String(problem));
+      setError(problem instanceof Error ? problem.message : String(problem));
     }
   };
   return { ...present, error, load };
@@ -109,6 +129,7 @@ function useOlder(run: string, filter: Filter, path: string, first: EpisodePage 
 
 function Filters({ filter, change }: { filter: Filter; change: (filter: Filter) => void }) {
   const [task, setTask] = useState(filter.task);
+  useEffect(() => setTask(filter.task), [filter.task]);
   useEffect(() => {
     const timer = setTimeout(() => {
       if (task !== filter.task) change({ ...filter, task });
@@ -152,16 +173,18 @@ function Filters({ filter, change }: { filter: Filter; change: (filter: Filter) 
 function EpisodeTable({ episodes }: { episodes: EpisodeSummary[] }) {
   return (
     <div className="scroll">
-      <table className="rows episodes">
+      <table className="rows stacks episodes">
         <thead>
           <tr>
-            <th />
+            <th aria-label="Screenshot" />
             <th>Goal</th>
             <th>Result</th>
             <th>Purpose</th>
             <th className="num">Reward</th>
             <th className="num">Turns</th>
-            <th className="num">Step</th>
+            <th className="num" title="number of training steps of the weights that sampled the last turn">
+              Policy
+            </th>
             <th>Ended</th>
           </tr>
         </thead>
@@ -176,11 +199,8 @@ function EpisodeTable({ episodes }: { episodes: EpisodeSummary[] }) {
 }
 
 function EpisodeRow({ episode }: { episode: EpisodeSummary }) {
-  const open = () => {
-    goTo(links.episode(episode.id));
-  };
   return (
-    <tr className="link" onClick={open}>
+    <tr {...rowLink(links.episode(episode.id))}>
       <td className="thumb">
         {episode.thumbnail !== null && (
           <img src={screenshotUrl(episode.runId, episode.thumbnail)} alt="" loading="lazy" />
@@ -192,15 +212,25 @@ function EpisodeRow({ episode }: { episode: EpisodeSummary }) {
           {episode.taskId === episode.description ? episode.id : episode.taskId}
         </small>
       </td>
-      <td>
+      <td className="outcome">
         <Result status={episode.status} success={episode.success} />
         {episode.status === 'truncated' && <Badge title="used up its turns">truncated</Badge>}
       </td>
-      <td className="muted">{episode.purpose}</td>
-      <td className="num">{number(episode.reward)}</td>
-      <td className="num">{count(episode.turnCount)}</td>
-      <td className="num">{episode.policyVersion ?? '–'}</td>
-      <td className="muted">{clock(episode.finishedAt)}</td>
+      <td className="muted" data-label="Purpose">
+        {episode.purpose}
+      </td>
+      <td className="num" data-label="Reward">
+        {number(episode.reward)}
+      </td>
+      <td className="num" data-label="Turns">
+        {count(episode.turnCount)}
+      </td>
+      <td className="num" data-label="Policy">
+        {episode.policyVersion ?? '–'}
+      </td>
+      <td className="muted" data-label="Ended">
+        {clock(episode.finishedAt)}
+      </td>
     </tr>
   );
 }

@@ -1,15 +1,14 @@
 import type { ComparedEvaluation, ComparedScore, EvaluationComparison, RateDifference } from '@ui-rl/records';
-import { useState } from 'react';
 import { useApi } from './api';
 import { count, day, goalSet, percent, points } from './format';
-import { links, type PlayedFor } from './route';
+import { links, type PlayedFor, useParam } from './route';
 import { RateScale } from './runs-view';
 import { Card, Empty, Problem } from './ui';
 
 /** All evaluations of a run: each goal set during training, or the checkpoints that were evaluated together. */
 export function EvaluationComparisons({ run, version }: { run: string; version: number }) {
-  const [to, compareTo] = useState<string | null>(null);
-  const query = to === null ? '' : `?to=${encodeURIComponent(to)}`;
+  const [to, compareTo] = useParam('to');
+  const query = to === '' ? '' : `?to=${encodeURIComponent(to)}`;
   const path = `api/runs/${encodeURIComponent(run)}/evaluations${query}`;
   const { data, error } = useApi<EvaluationComparison[]>(path, version);
   return (
@@ -34,7 +33,8 @@ interface ComparisonProps {
 }
 
 function Comparison({ run, comparison, compareTo }: ComparisonProps) {
-  const [onlyDifferent, showOnlyDifferent] = useState(false);
+  const [only, showOnly] = useParam('only');
+  const onlyDifferent = only === 'different';
   const { set, to, evaluations, tasks } = comparison;
   const shown = onlyDifferent ? tasks.filter(({ scores }) => scores.some(isApart)) : tasks;
   const reference = evaluations.find(({ evaluationId }) => evaluationId === to);
@@ -47,7 +47,7 @@ function Comparison({ run, comparison, compareTo }: ComparisonProps) {
             <input
               type="checkbox"
               checked={onlyDifferent}
-              onChange={(event) => showOnlyDifferent(event.target.checked)}
+              onChange={(event) => showOnly(event.target.checked ? 'different' : '')}
             />
             Only tasks that differ
           </label>
@@ -119,7 +119,7 @@ function nameOf({ stage, set, policyVersion }: ComparedEvaluation): string {
   if (!['train_goals', 'eval_goals'].includes(set)) return set;
   if (stage === 'baseline') return 'Before training';
   if (stage === 'warm_start') return 'After warm start';
-  return stage === 'final' ? 'After training' : `Step ${count(policyVersion)}`;
+  return stage === 'final' ? 'After training' : `After step ${count(policyVersion)}`;
 }
 
 interface HeadProps {

@@ -1,24 +1,22 @@
 import type { RunDetail, TaskScoreView } from '@ui-rl/records';
 import { useApi } from './api';
 import { EvaluationComparisons } from './evaluation-comparison';
-import { goalSet, percent } from './format';
+import { goalSet, percent, points } from './format';
 import { links } from './route';
+import { GOAL_SETS, isEvaluation } from './run-kind';
 import { beforeAfter, betterThanLast, RateBar } from './runs-view';
 import { Card, Empty, Problem } from './ui';
-
-const SETS = ['train_goals', 'eval_goals'];
 
 export function EvaluationTable({ run, version }: { run: RunDetail; version: number }) {
   const path = `api/runs/${encodeURIComponent(run.id)}/tasks`;
   const { data: scores, error } = useApi<TaskScoreView[]>(path, version);
   // An evaluation of checkpoints has one set each, without a before and after.
-  if (run.evaluations.some(({ set }) => !SETS.includes(set)))
-    return <EvaluationComparisons run={run.id} version={version} />;
+  if (isEvaluation(run)) return <EvaluationComparisons run={run.id} version={version} />;
   return (
     <>
       <Problem error={error} />
       <div className="evaluations">
-        {SETS.map((set) => (
+        {GOAL_SETS.map((set) => (
           <SetScores
             key={set}
             set={set}
@@ -49,7 +47,7 @@ function SetScores({ set, run, scores }: { set: string; run: RunDetail; scores: 
           {warmStart !== undefined && <RateBar label="After warm start" evaluation={warmStart} />}
           <RateBar label={after?.stage === 'final' ? 'After training' : 'Latest'} evaluation={after} />
           {better !== null && (
-            <RateBar label={`Step ${better.policyVersion}: the best`} evaluation={better} />
+            <RateBar label={`Best: after step ${better.policyVersion}`} evaluation={better} />
           )}
         </div>
       )}
@@ -61,7 +59,9 @@ function SetScores({ set, run, scores }: { set: string; run: RunDetail; scores: 
                 <th>Task</th>
                 <th className="num">Before</th>
                 <th className="num">After</th>
-                <th className="num">Change</th>
+                <th className="num" title="percentage points; coloured if the 95 % interval leaves out 0">
+                  Points
+                </th>
               </tr>
             </thead>
             <tbody>
@@ -76,8 +76,7 @@ function SetScores({ set, run, scores }: { set: string; run: RunDetail; scores: 
   );
 }
 
-function TaskRow({ score: { taskId, description, before, after } }: { score: TaskScoreView }) {
-  const change = rate(before) === null || rate(after) === null ? null : rate(after)! - rate(before)!;
+function TaskRow({ score: { taskId, description, before, after, change } }: { score: TaskScoreView }) {
   return (
     <tr>
       <td title={taskId}>
@@ -86,10 +85,24 @@ function TaskRow({ score: { taskId, description, before, after } }: { score: Tas
       </td>
       <Score score={before} />
       <Score score={after} />
-      <td className={`num ${change === null || change === 0 ? 'muted' : change > 0 ? 'up' : 'down'}`}>
-        {change === null ? '–' : `${change > 0 ? '+' : change < 0 ? '−' : ''}${percent(Math.abs(change))}`}
-      </td>
+      <Change change={change} />
     </tr>
+  );
+}
+
+/** Coloured only if it is significant: few episodes differ by chance. */
+function Change({ change }: { change: TaskScoreView['change'] }) {
+  if (change === null) return <td className="num muted">–</td>;
+  const { value, interval } = change;
+  const [low, high] = interval;
+  const tone = low > 0 ? 'up' : high < 0 ? 'down' : 'muted';
+  const title = `95 %: ${points(low)} to ${points(high)} points${tone === 'muted' ? ', within chance' : ''}`;
+  return (
+    <td className={`num ${tone}`} title={title}>
+      {tone === 'up' && '▲ '}
+      {tone === 'down' && '▼ '}
+      {points(value)}
+    </td>
   );
 }
 

@@ -60,3 +60,24 @@ export function smooth(values: (number | null)[], window: number): (number | nul
     return near.reduce((sum, item) => sum + item, 0) / near.length;
   });
 }
+
+/** Decimals that tell apart the multiples of a number: 0.025 needs 3. At most 9. */
+function decimals(increment: number): number {
+  for (let digits = 0; digits < 9; digits += 1) {
+    const scaled = increment * 10 ** digits;
+    if (Math.abs(scaled - Math.round(scaled)) < 1e-6 * Math.max(1, scaled)) return digits;
+  }
+  return 9;
+}
+
+/** Kind of a number: a share is shown in percent. */
+export type Unit = 'share' | 'number';
+
+/** A tick of an axis, as exactly as the distance of its ticks needs. */
+export function tickText(unit: Unit, value: number, increment: number): string {
+  if (unit === 'share') return percent(value, decimals(increment * 100));
+  if (value === 0) return '0';
+  if (increment >= 1e-3) return value.toLocaleString('en', { maximumFractionDigits: decimals(increment) });
+  const [mantissa, exponent] = value.toExponential(9).split('e').map(Number);
+  return `${mantissa.toFixed(decimals(increment / 10 ** exponent))}e${exponent}`;
+}

@@ -8,7 +8,9 @@ import './styles/evaluations.css';
 import './styles/configuration.css';
 import './styles/steps.css';
 import { App } from './app';
+import { keepScroll } from './scroll';
 
+keepScroll();
 const root = document.getElementById('root');
 if (root !== null) {
   createRoot(root).render(

@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useSyncExternalStore } from 'react';
 
 const TABS = ['overview', 'steps', 'evaluations', 'episodes', 'configuration', 'details'] as const;
 export type RunTab = (typeof TABS)[number];
@@ -20,6 +20,7 @@ export type Route =
 export function parseRoute(hash: string): Route {
   const [view, id, tab, part, task] = hash
     .replace(/^#?\/?/, '')
+    .replace(/\?.*$/, '')
     .split('/')
     .map(decodeURIComponent);
   if (view === 'runs' && id && tab === 'steps' && /^\d+$/.test(part ?? '')) {
@@ -48,7 +49,8 @@ export const links = {
     `#/runs/${[run, 'episodes', evaluation, ...(taskId === undefined ? [] : [taskId])].map(encodeURIComponent).join('/')}`,
   step: (run: string, step: number) => `#/runs/${encodeURIComponent(run)}/steps/${step}`,
   compare: (runs: readonly string[]) => `#/compare/${runs.map(encodeURIComponent).join(',')}`,
-  episode: (id: string) => `#/episodes/${encodeURIComponent(id)}`,
+  episode: (id: string, turn?: string) =>
+    `#/episodes/${encodeURIComponent(id)}${turn === undefined || turn === '' ? '' : `?turn=${turn}`}`,
 };
 
 function subscribe(changed: () => void): () => void {
@@ -63,6 +65,47 @@ function subscribe(changed: () => void): () => void {
 export function goTo(hash: string): void {
   window.history.pushState(null, '', hash);
   window.dispatchEvent(new HashChangeEvent('hashchange'));
+}
+
+/** Changes the address of the current entry of the history. */
+export function replaceBy(hash: string): void {
+  window.history.replaceState(window.history.state, '', hash);
+  window.dispatchEvent(new HashChangeEvent('hashchange'));
+}
+
+function queryOf(hash: string): URLSearchParams {
+  return new URLSearchParams(hash.includes('?') ? hash.slice(hash.indexOf('?') + 1) : '');
+}
+
+/** The address with these parameters; empty ones are removed. */
+function withParams(hash: string, values: Record<string, string>): string {
+  const query = queryOf(hash);
+  for (const [name, value] of Object.entries(values)) {
+    if (value === '') query.delete(name);
+    else query.set(name, value);
+  }
+  const [path] = (hash === '' ? '#/' : hash).split('?');
+  return query.size === 0 ? path : `${path}?${query.toString()}`;
+}
+
+/**
+ * A choice on a page, kept in its address: it survives Back and Reload, and you can send it to others. '' is the
+ * default.
+ */
+export function useParam(name: string): [string, (value: string) => void] {
+  const value = useSyncExternalStore(subscribe, () => queryOf(window.location.hash).get(name) ?? '');
+  const set = useCallback(
+    (next: string) => replaceBy(withParams(window.location.hash, { [name]: next })),
+    [name],
+  );
+  return [value, set];
+}
+
+/** Names the browser's tab. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = title === '' ? 'ui-rl monitor' : `${title} · ui-rl`;
+  }, [title]);
 }
 
 export function useRoute(): Route {

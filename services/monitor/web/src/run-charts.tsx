@@ -1,13 +1,15 @@
 import type { MetricInfo } from '@ui-rl/contracts';
 import type { Curves, EvaluationView, RunDetail } from '@ui-rl/records';
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { useApi } from './api';
 import { Chart, type ChartSeries } from './chart';
 import { goalSet, number, percent, smooth } from './format';
+import { useParam } from './route';
 import { Card, Empty, Problem } from './ui';
 
 const SMOOTHING = 5;
-const KL_METRICS = ['optim/kl_sample_train_v1', 'optim/kl_sample_train_v2'];
+/** Never negative; v1, which is, would flatten it in one chart. */
+const KL_METRIC = 'optim/kl_sample_train_v2';
 
 /** Listed first among further metrics, if the run has them. */
 const FAVOURITES = ['optim/loss', 'optim/entropy', 'optim/grad_norm'];
@@ -46,7 +48,16 @@ function SuccessChart({ curves, evaluations }: { curves: Curves; evaluations: Ev
       {series.every(({ x }) => x.length === 0) ? (
         <Empty>Nothing evaluated or trained yet.</Empty>
       ) : (
-        <Chart series={series} xKind="step" yRange={[0, 1]} format={wholePercent} height={230} />
+        <Chart
+          title="Success"
+          series={series}
+          x="policy version"
+          y="share of episodes"
+          unit="share"
+          yRange={[0, 1]}
+          format={wholePercent}
+          height={250}
+        />
       )}
     </Card>
   );
@@ -77,7 +88,15 @@ function RewardChart({ curves }: { curves: Curves }) {
       {curves.training.version.length === 0 ? (
         <Empty>No training episode yet.</Empty>
       ) : (
-        <Chart series={series} xKind="step" format={number} height={230} />
+        <Chart
+          title="Reward"
+          series={series}
+          x="policy version"
+          y="mean reward"
+          unit="number"
+          format={number}
+          height={250}
+        />
       )}
     </Card>
   );
@@ -86,19 +105,23 @@ function RewardChart({ curves }: { curves: Curves }) {
 function KlChart({ curves }: { curves: Curves }) {
   const series = useMemo(() => {
     const { step, metrics } = curves.steps;
-    return KL_METRICS.filter((name) => name in metrics).map((name, index) => ({
-      label: name.replace('optim/kl_sample_train_', ''),
-      color: `--series-${index + 1}`,
-      x: step,
-      y: metrics[name],
-    }));
+    if (!(KL_METRIC in metrics)) return [];
+    return [{ label: 'KL (v2)', color: '--series-1', x: step, y: metrics[KL_METRIC] }];
   }, [curves]);
   return (
     <Card title="KL of sampler and trainer">
       {series.length === 0 ? (
         <Empty>No training step yet.</Empty>
       ) : (
-        <Chart series={series} xKind="step" format={(value) => value.toExponential(1)} />
+        <Chart
+          title="KL of sampler and trainer"
+          series={series}
+          x="training step"
+          y="nats per token"
+          unit="number"
+          yRange={[0, null]}
+          format={(value) => value.toExponential(1)}
+        />
       )}
     </Card>
   );
@@ -117,7 +140,15 @@ function InvalidChart({ curves }: { curves: Curves }) {
       {curves.throughput.at.length === 0 ? (
         <Empty>No episode yet.</Empty>
       ) : (
-        <Chart series={series} xKind="time" yRange={[0, highest]} format={wholePercent} />
+        <Chart
+          title="Invalid share"
+          series={series}
+          x="time"
+          y="share of episodes"
+          unit="share"
+          yRange={[0, highest]}
+          format={wholePercent}
+        />
       )}
     </Card>
   );
@@ -125,9 +156,15 @@ function InvalidChart({ curves }: { curves: Curves }) {
 
 function ThroughputChart({ curves }: { curves: Curves }) {
   const series = useMemo(() => {
-    const { at, episodes, seconds } = curves.throughput;
+    const { at, episodes, covered } = curves.throughput;
+    const rates = episodes.map((ended, index) => ended / covered[index]);
+    // An interval that has only begun misleads; a single one is better than none.
+    const whole = at.map((_, index) => index).filter((index) => isLongEnough(curves, index));
     return [
-      { label: 'Episodes/s', color: '--series-2', x: at, y: episodes.map((episode) => episode / seconds) },
+      {
+        ...{ label: 'Episodes/s', color: '--series-2' },
+        ...{ x: whole.map((index) => at[index]), y: whole.map((index) => rates[index]) },
+      },
     ];
   }, [curves]);
   return (
@@ -135,20 +172,32 @@ function ThroughputChart({ curves }: { curves: Curves }) {
       {curves.throughput.at.length === 0 ? (
         <Empty>No episode yet.</Empty>
       ) : (
-        <Chart series={series} xKind="time" yRange={[0, null]} format={number} />
+        <Chart
+          title="Throughput"
+          series={series}
+          x="time"
+          y="episodes per second"
+          unit="number"
+          yRange={[0, null]}
+          format={number}
+        />
       )}
     </Card>
   );
 }
 
+function isLongEnough({ throughput: { at, covered, seconds } }: Curves, index: number): boolean {
+  return covered[index] >= seconds / 2 || (at.length === 1 && covered[index] > 0);
+}
+
 function MetricChart({ curves }: { curves: Curves }) {
   const names = useMemo(() => {
-    const all = Object.keys(curves.steps.metrics).filter((name) => !KL_METRICS.includes(name));
+    const all = Object.keys(curves.steps.metrics).filter((name) => name !== KL_METRIC);
     const first = FAVOURITES.filter((name) => all.includes(name));
     return [...first, ...all.filter((name) => !first.includes(name))];
   }, [curves]);
-  const [chosen, choose] = useState<string | null>(null);
-  const name = chosen !== null && names.includes(chosen) ? chosen : names.at(0);
+  const [chosen, choose] = useParam('metric');
+  const name = names.includes(chosen) ? chosen : names.at(0);
   const { data: about } = useApi<MetricInfo | null>(`api/metrics?name=${encodeURIComponent(name ?? '')}`, 0);
   const series = useMemo(() => {
     if (name === undefined) return [];
@@ -175,7 +224,14 @@ function MetricChart({ curves }: { curves: Curves }) {
       {name === undefined ? (
         <Empty>No training step yet.</Empty>
       ) : (
-        <Chart series={series} xKind="step" format={(value) => number(value, 3)} />
+        <Chart
+          title={name}
+          series={series}
+          x="training step"
+          y={name}
+          unit="number"
+          format={(value) => number(value, 3)}
+        />
       )}
     </Card>
   );

@@ -7,8 +7,10 @@ import { EpisodeList } from './episode-list';
 import { EvaluationComparisons } from './evaluation-comparison';
 import { EvaluationTable } from './evaluation-table';
 import { count, day, duration, percent } from './format';
-import { links, type PlayedFor, type RunTab } from './route';
+import { links, type PlayedFor, type RunTab, useTitle } from './route';
+import { SignsOfLife } from './signs-of-life';
 import { StepList } from './step-list';
+import { isEvaluation, isOver } from './run-kind';
 import { Phase, Problem, Stat } from './ui';
 
 const TABS: { tab: RunTab; label: string }[] = [
@@ -33,6 +35,8 @@ export interface RunViewProps {
 export function RunView({ id, tab, playedFor }: RunViewProps) {
   const version = useVersion(id);
   const { data: run, error } = useApi<RunDetail>(`api/runs/${encodeURIComponent(id)}`, version);
+  const { label } = TABS.find((each) => each.tab === tab)!;
+  useTitle(tab === 'overview' ? id : `${label} · ${id}`);
   return (
     <>
       <header className="page-head">
@@ -54,6 +58,7 @@ export function RunView({ id, tab, playedFor }: RunViewProps) {
         </nav>
       </header>
       <Problem error={error} />
+      {run !== null && <SignsOfLife run={run} />}
       {run !== null && tab === 'overview' && <Overview run={run} version={version} />}
       {tab === 'steps' && <StepList run={id} version={version} />}
       {tab === 'evaluations' && <EvaluationComparisons run={id} version={version} />}
@@ -66,19 +71,22 @@ export function RunView({ id, tab, playedFor }: RunViewProps) {
   );
 }
 
-const OVER = new Set(['finished', 'failed', 'stopped']);
-
 function since(run: RunDetail): string {
-  const end = OVER.has(run.phase ?? '') && run.phaseSince !== null ? Date.parse(run.phaseSince) : Date.now();
+  const end = isOver(run) && run.phaseSince !== null ? Date.parse(run.phaseSince) : Date.now();
   return `${day(run.createdAt)} · ${duration(Math.max(0, end - Date.parse(run.createdAt)))}`;
 }
 
 function Overview({ run, version }: { run: RunDetail; version: number }) {
   const invalid = run.episodes === 0 ? 0 : run.invalid / run.episodes;
+  const trains = !isEvaluation(run);
   return (
     <>
       <div className="stats">
-        <Stat label="Steps" value={count(run.steps)} note="a batch each" />
+        {trains ? (
+          <Stat label="Training steps" value={count(run.steps)} note="a batch each" />
+        ) : (
+          <Stat label="Checkpoints" value={count(checkpointsOf(run))} note="evaluated" />
+        )}
         <Stat label="Episodes" value={count(run.episodes)} note={`${count(run.inProgress)} in progress`} />
         <Stat
           label="Invalid"
@@ -86,14 +94,20 @@ function Overview({ run, version }: { run: RunDetail; version: number }) {
           note={`${count(run.invalid)} episodes`}
           tone={invalid >= INVALID_ALARM ? 'bad' : undefined}
         />
-        <Stat
-          label="Checkpoint"
-          value={run.checkpoints.length === 0 ? '–' : count(run.checkpoints[0].step)}
-          note={run.checkpoints.length === 0 ? 'none yet' : `latest of ${run.checkpoints.length}`}
-        />
+        {trains && (
+          <Stat
+            label="Checkpoint"
+            value={run.checkpoints.length === 0 ? '–' : `step ${count(run.checkpoints[0].step)}`}
+            note={run.checkpoints.length === 0 ? 'none yet' : `latest of ${run.checkpoints.length}`}
+          />
+        )}
       </div>
-      <RunCharts run={run} version={version} />
+      {trains && <RunCharts run={run} version={version} />}
       <EvaluationTable run={run} version={version} />
     </>
   );
+}
+
+function checkpointsOf({ evaluations }: RunDetail): number {
+  return new Set(evaluations.map(({ checkpoint }) => checkpoint)).size;
 }

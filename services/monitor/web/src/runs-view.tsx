@@ -1,28 +1,64 @@
 import type { EvaluationView, RunSummary } from '@ui-rl/records';
-import { useApi, useVersion } from './api';
+import { fetchJson, useLoaded, useVersion } from './api';
 import { count, day, goalSet, percent } from './format';
-import { links } from './route';
+import { links, useParam, useTitle } from './route';
 import { Card, Empty, Phase, Problem } from './ui';
 
+const PAGE = 100;
+
+/** The newest runs, at least `wanted` of them if there are as many; and whether there are more. */
+async function loadRuns(search: string, wanted: number, signal: AbortSignal) {
+  const runs: RunSummary[] = [];
+  for (;;) {
+    const last = runs.at(-1);
+    const before = last === undefined ? '' : `${last.createdAt}~${last.id}`;
+    const query = new URLSearchParams({ search, before, limit: String(PAGE) });
+    const page = await fetchJson<RunSummary[]>(`api/runs?${query.toString()}`, signal);
+    runs.push(...page);
+    const hasMore = page.length === PAGE;
+    if (!hasMore || runs.length >= wanted) return { runs, hasMore };
+  }
+}
+
 export function RunsView() {
-  const { data: runs, error } = useApi<RunSummary[]>('api/runs', useVersion(null));
+  useTitle('');
+  const [search, setSearch] = useParam('search');
+  const [rows, show] = useParam('rows');
+  const wanted = Number(rows) || PAGE;
+  const { data, error } = useLoaded(`runs ${wanted} ${search}`, useVersion(null), (signal) =>
+    loadRuns(search, wanted, signal),
+  );
+  const runs = data?.runs ?? null;
   return (
     <Card
       title="Runs"
       aside={
-        runs !== null &&
-        runs.length > 1 && <a href={links.compare(runs.slice(0, 2).map(({ id }) => id))}>Compare runs</a>
+        <div className="filters">
+          <input
+            type="search"
+            aria-label="Search runs"
+            placeholder="Search runs"
+            value={search}
+            onChange={(event) => setSearch(event.target.value)}
+          />
+          {runs !== null && runs.length > 1 && (
+            <a className="button" href={links.compare(runs.slice(0, 2).map(({ id }) => id))}>
+              Compare runs
+            </a>
+          )}
+        </div>
       }
     >
       <Problem error={error} />
-      {runs?.length === 0 && (
+      {runs?.length === 0 && search !== '' && <Empty>No run has “{search}” in its id.</Empty>}
+      {runs?.length === 0 && search === '' && (
         <Empty>
           No run yet. <code>npm run quickstart</code> starts one; it appears here by itself.
         </Empty>
       )}
       {runs !== null && runs.length > 0 && (
         <div className="scroll">
-          <table className="rows">
+          <table className="rows stacks">
             <thead>
               <tr>
                 <th>Run</th>
@@ -42,6 +78,11 @@ export function RunsView() {
           </table>
         </div>
       )}
+      {data?.hasMore === true && (
+        <button type="button" className="more" onClick={() => show(String(wanted + PAGE))}>
+          Show older runs ({count(data.runs.length)} shown)
+        </button>
+      )}
     </Card>
   );
 }
@@ -52,16 +93,20 @@ function RunRow({ run }: { run: RunSummary }) {
       <td>
         <a href={links.run(run.id)}>{run.id}</a>
       </td>
-      <td>
+      <td className="outcome">
         <Phase phase={run.phase} reason={run.phaseReason} />
       </td>
-      <td>{day(run.createdAt)}</td>
-      <td className="num">{count(run.steps)}</td>
-      <td className="num">{count(run.episodes)}</td>
-      <td>
+      <td data-label="Created">{day(run.createdAt)}</td>
+      <td className="num" data-label="Steps">
+        {count(run.steps)}
+      </td>
+      <td className="num" data-label="Episodes">
+        {count(run.episodes)}
+      </td>
+      <td data-label="Training goals">
         <BeforeAfter {...beforeAfter(run.evaluations, 'train_goals')} />
       </td>
-      <td>
+      <td data-label="Unseen goals">
         <BeforeAfter {...beforeAfter(run.evaluations, 'eval_goals')} />
       </td>
     </tr>

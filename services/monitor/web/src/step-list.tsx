@@ -1,8 +1,8 @@
 import type { Curves } from '@ui-rl/records';
-import { useState } from 'react';
 import { useApi } from './api';
 import { count, duration, number, percent } from './format';
-import { goTo, links } from './route';
+import { links, useParam } from './route';
+import { rowLink } from './row-link';
 import { Card, Empty, Problem } from './ui';
 
 const PAGE = 100;
@@ -31,7 +31,8 @@ function exponential(value: number | null): string {
 /** Steps of a run, latest first; each links to its training data. */
 export function StepList({ run, version }: { run: string; version: number }) {
   const { data: curves, error } = useApi<Curves>(`api/runs/${encodeURIComponent(run)}/curves`, version);
-  const [shown, show] = useState(PAGE);
+  const [chosen, show] = useParam('rows');
+  const shown = Number(chosen) || PAGE;
   const steps = curves?.steps.step ?? [];
   const rows = steps.map((step, index) => ({ step, index })).toReversed();
   return (
@@ -40,7 +41,7 @@ export function StepList({ run, version }: { run: string; version: number }) {
       {curves !== null && rows.length === 0 && <Empty>No training step yet.</Empty>}
       {curves !== null && rows.length > 0 && (
         <div className="scroll">
-          <table className="rows steps">
+          <table className="rows stacks steps">
             <thead>
               <tr>
                 <th className="num">Step</th>
@@ -53,12 +54,12 @@ export function StepList({ run, version }: { run: string; version: number }) {
             </thead>
             <tbody>
               {rows.slice(0, shown).map(({ step, index }) => (
-                <tr key={step} className="link" onClick={() => goTo(links.step(run, step))}>
+                <tr key={step} {...rowLink(links.step(run, step))}>
                   <td className="num">
                     <a href={links.step(run, step)}>{step}</a>
                   </td>
                   {COLUMNS.map((column) => (
-                    <td key={column.metric} className="num">
+                    <td key={column.metric} className="num" data-label={column.label}>
                       {column.show(curves.steps.metrics[column.metric]?.[index] ?? null)}
                     </td>
                   ))}
@@ -69,7 +70,7 @@ export function StepList({ run, version }: { run: string; version: number }) {
         </div>
       )}
       {rows.length > shown && (
-        <button type="button" className="more" onClick={() => show(shown + PAGE)}>
+        <button type="button" className="more" onClick={() => show(String(shown + PAGE))}>
           Show earlier ones
         </button>
       )}

@@ -1,13 +1,14 @@
 import type { EpisodeSummary, StepDetail, StepGroup } from '@ui-rl/records';
 import { screenshotUrl, useApi, useVersion } from './api';
 import { count, day, number, percent } from './format';
-import { links } from './route';
+import { links, useTitle } from './route';
 import { Badge, Card, Problem, Result, Stat } from './ui';
 
 /** The training data of a step: its groups, and the episodes of each. */
 export function StepView({ run, step }: { run: string; step: number }) {
   const path = `api/runs/${encodeURIComponent(run)}/steps/${step}`;
   const { data, error } = useApi<StepDetail>(path, useVersion(run));
+  useTitle(`Step ${step} · ${run}`);
   return (
     <>
       <header className="page-head">
@@ -51,10 +52,10 @@ function Step({ data }: { data: StepDetail }) {
         <Stat
           label="Mixed groups"
           value={percent(metrics['env/all/by_group/frac_mixed'])}
-          note="those that can be learnt from"
+          note="with a learning signal"
         />
         <Stat
-          label="Policy behind"
+          label="Policy lag"
           value={number(metrics['async/steps_off_policy_max'], 0)}
           note="steps, at most"
         />

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState, type KeyboardEvent, type MouseEvent, type PointerEvent } from 'react';
 import { Badge, Card, Problem } from '../ui';
 import { screenshotUrl, send, type Action, type View } from './live';
-import { isText, keysOf } from './keys';
+import { isLeave, isText, keysOf } from './keys';
 import { useGestures } from './gestures';
 import { shapeOf } from './turns';
 
@@ -28,8 +28,12 @@ export function HandScreen({ view }: { view: View }) {
       place(event.clientY - box.top, box.height, size!.height),
     ];
   };
+  const controls = useRef<HTMLSpanElement>(null);
   const onKeyDown = (event: KeyboardEvent) => {
-    if (isText(event)) gestures.typed(event.key);
+    if (isLeave(event)) {
+      gestures.flush();
+      controls.current?.querySelector('button')?.focus();
+    } else if (isText(event)) gestures.typed(event.key);
     else if (event.key === 'Backspace' && gestures.takeBack()) event.preventDefault();
     else {
       const keys = keysOf(event);
@@ -70,16 +74,27 @@ export function HandScreen({ view }: { view: View }) {
     element.addEventListener('wheel', listener, { passive: false });
     return () => element.removeEventListener('wheel', listener);
   }, []);
-  useEffect(() => hand.current?.focus({ preventScroll: true }));
+  // Only at the beginning: later, the focus is where the person has put it.
+  useEffect(() => hand.current?.focus({ preventScroll: true }), []);
   const done = () => {
     gestures.flush();
     send('done', {}).catch(say);
+  };
+  // Stays focusable while it undoes: a disabled button would lose the focus.
+  const undo = () => {
+    if (!view.canUndo) return;
+    setError(null);
+    gestures.flush();
+    send('undo', {}).catch(say);
   };
   return (
     <Card
       title="Do it here"
       aside={
-        <span className="buttons">
+        <span className="buttons" ref={controls}>
+          <button type="button" aria-disabled={!view.canUndo} onClick={undo}>
+            Undo
+          </button>
           <button type="button" onClick={() => act({ action: 'wait', seconds: 1 })}>
             Wait a second
           </button>
@@ -122,7 +137,9 @@ export function HandScreen({ view }: { view: View }) {
       </div>
       <Problem error={error} />
       <p className="note">
-        Click, drag, scroll and type on the picture: each becomes an action as an agent’s would.
+        Click, drag, scroll and type on the picture: each becomes an action as an agent’s would. Keys, Tab
+        too, go to the page; Ctrl+M leaves the picture. Undo opens the page again and repeats all but the last
+        action.
         {view.isSecretFocus && <Badge tone="warn">what you type now is kept out of files and logs</Badge>}
       </p>
     </Card>

@@ -41,6 +41,11 @@ export function keysOf({ key, ctrlKey, metaKey, altKey, shiftKey }: Pressed): st
   return [...held, name];
 }
 
+/** Ctrl+M leaves the picture, as in code editors: all other keys belong to the page. */
+export function isLeave({ key, ctrlKey, metaKey, altKey, shiftKey }: Pressed): boolean {
+  return key.toLowerCase() === 'm' && ctrlKey && !metaKey && !altKey && !shiftKey;
+}
+
 /** A single character, of any number of UTF-16 units; names of keys are longer. */
 function isCharacter(key: string): boolean {
   return Array.from(key).length === 1;

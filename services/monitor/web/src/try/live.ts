@@ -32,6 +32,8 @@ export interface View {
   screenshot: string | null;
   turns: readonly Turn[];
   isSecretFocus: boolean;
+  /** By hand: whether there is an action to undo. */
+  canUndo: boolean;
   proposals: readonly Proposal[];
   written: { files: readonly string[]; next: readonly { words: string; command: string }[] } | null;
 }
@@ -58,7 +60,7 @@ export function useView(): { view: View | null; connected: boolean } {
 export const screenshotUrl = (sha256: string): string => `screenshots/${sha256}`;
 
 /** @throws the command's error */
-export async function send(path: 'action' | 'done' | 'checks', body: object): Promise<void> {
+export async function send(path: 'action' | 'undo' | 'done' | 'checks', body: object): Promise<void> {
   const headers = { 'Content-Type': 'application/json' };
   const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
   if (response.ok) return;

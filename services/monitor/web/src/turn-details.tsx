@@ -1,0 +1,154 @@
+import type { TurnPrompt, TurnView } from '@ui-rl/records';
+import { useState } from 'react';
+import { describe } from './action-overlay';
+import { screenshotUrl, useApi } from './api';
+import { count, duration, number } from './format';
+import { Badge, Problem } from './ui';
+
+export interface TurnDetailsProps {
+  run: string;
+  episode: string;
+  turn: TurnView;
+}
+
+/** The prompt, answer, actions and rewards of a turn. */
+export function TurnDetails({ run, episode, turn }: TurnDetailsProps) {
+  return (
+    <div className="details">
+      <p className="act">
+        <Actions turn={turn} />
+      </p>
+      {turn.parseError !== null && <p className="problem">{turn.parseError}</p>}
+      <Paid turn={turn} />
+      <code className="sampled" tabIndex={0} aria-label="Answer of the policy">
+        {turn.text}
+      </code>
+      <Logprobs turn={turn} />
+      <ScreenText text={turn.screenText} />
+      <Prompt key={turn.index} run={run} episode={episode} turn={turn} />
+      <p className="muted">
+        policy {duration(turn.policyMs)} · env {duration(turn.envMs)} · {samplersOf(turn)}
+      </p>
+    </div>
+  );
+}
+
+/** The tokens and images of the prompt, read only if they are wanted: they are many. */
+function Prompt({ run, episode, turn }: TurnDetailsProps) {
+  const [isOpen, open] = useState(false);
+  return (
+    <details className="screen-text" onToggle={(event) => open(event.currentTarget.open)}>
+      <summary>Prompt ({count(turn.promptTokens)} tokens)</summary>
+      {isOpen && (
+        <PromptTokens
+          run={run}
+          path={`api/episodes/${encodeURIComponent(episode)}/turns/${turn.index}/prompt`}
+        />
+      )}
+    </details>
+  );
+}
+
+function PromptTokens({ run, path }: { run: string; path: string }) {
+  const { data, error } = useApi<TurnPrompt>(path, 0);
+  return (
+    <>
+      <Problem error={error} />
+      {data !== null && data.images.length > 0 && (
+        <div className="prompt-images">
+          {data.images.map((hash, index) => (
+            <img key={index} src={screenshotUrl(run, hash)} alt={`Image ${index + 1} of the prompt`} />
+          ))}
+        </div>
+      )}
+      {data !== null && <pre aria-label="Token ids of the prompt">{runsOf(data.tokenIds).join(' ')}</pre>}
+    </>
+  );
+}
+
+/** Token ids with repetitions shortened, as of the placeholders of an image: `151655×64`. */
+function runsOf(tokenIds: readonly number[]): string[] {
+  const runs: { id: number; times: number }[] = [];
+  for (const id of tokenIds) {
+    const last = runs.at(-1);
+    if (last?.id === id) last.times += 1;
+    else runs.push({ id, times: 1 });
+  }
+  return runs.map(({ id, times }) => (times === 1 ? String(id) : `${id}×${times}`));
+}
+
+/** The screen's text that the policy read, beside the screenshot or instead of it. */
+function ScreenText({ text }: { text: string | null }) {
+  if (text === null) return null;
+  return (
+    <details className="screen-text">
+      <summary>Screen as text ({count(text.length)} characters)</summary>
+      <pre>{text}</pre>
+    </details>
+  );
+}
+
+/** The policy that sampled, or, if the weights changed, all of them with their numbers of tokens. */
+function samplersOf({ policyVersion, policySpans }: TurnView): string {
+  if (policySpans === null) return `sampled by ${policyVersion}`;
+  const parts = policySpans.map(({ version, tokens }) => `${version} (${count(tokens)} tokens)`);
+  return `sampled by ${parts.join(', then ')}`;
+}
+
+function Actions({ turn: { actions, outcome } }: { turn: TurnView }) {
+  if (actions.length === 0) return <Badge tone="bad">no action</Badge>;
+  return (
+    <span className="actions">
+      {actions.map((action, index) => (
+        <strong key={index}>
+          {actions.length > 1 && `${index + 1}. `}
+          {describe(action)}
+        </strong>
+      ))}
+      {outcome !== null && outcome !== 'ok' && <Badge tone="warn">{outcome.replaceAll('_', ' ')}</Badge>}
+    </span>
+  );
+}
+
+/** The rewards of this turn, if any reward function scores turns. */
+function Paid({ turn: { reward, rewards } }: { turn: TurnView }) {
+  if (reward === null) return null;
+  const tone = reward > 0 ? 'good' : reward < 0 ? 'bad' : 'plain';
+  return (
+    <p className="paid">
+      <Badge tone={tone}>
+        reward {reward > 0 ? '+' : ''}
+        {number(reward)}
+      </Badge>
+      <span className="muted">{partsOf(rewards ?? {})}</span>
+    </p>
+  );
+}
+
+export function partsOf(rewards: Record<string, number>): string {
+  return Object.entries(rewards)
+    .map(([name, part]) => `${name} ${number(part)}`)
+    .join(', ');
+}
+
+/** One bar per sampled token, as high as its probability. */
+function Logprobs({ turn }: { turn: TurnView }) {
+  const total = turn.logprobs.reduce((sum, logprob) => sum + logprob, 0);
+  return (
+    <div className="logprobs">
+      <div className="bars">
+        {turn.logprobs.map((logprob, index) => (
+          <i
+            key={index}
+            title={`token ${turn.tokenIds[index]}: log-probability ${number(logprob, 3)}, probability ${number(Math.exp(logprob), 3)}`}
+            style={{ height: `${Math.max(4, Math.exp(logprob) * 100)}%` }}
+          />
+        ))}
+      </div>
+      <small className="muted">
+        {count(turn.tokenIds.length)} tokens, log-probability {number(total)} ({count(turn.promptTokens)}{' '}
+        read, {count(turn.imageTokens)} of images)
+      </small>
+    </div>
+  );
+}
