@@ -48,6 +48,7 @@ export class HandEpisode {
   /** The requests of the live page. */
   readonly handlers: LiveHandlers = {
     act: (action) => this.playing().act(action),
+    undo: () => this.playing().undo(),
     done: () => this.playing().done(),
     choose: (ids) => this.choose(ids),
   };
@@ -91,10 +92,16 @@ export class HandEpisode {
     saveStorage: (save: () => Promise<object>) => Promise<void>,
   ): Promise<HandPlayed> {
     const { setup, live, options, idleMs } = this;
-    const episode = await stage.begin(setup.task, setup.seed);
+    let episode = await stage.begin(setup.task, setup.seed);
+    const restart = async () => {
+      await episode.discard();
+      episode = await stage.begin(setup.task, setup.seed);
+      return episode;
+    };
     try {
       const { signal, onTurn } = options;
-      this.play = await HandPlay.begin(episode, { live, idleMs, maxActions: MAX_ACTIONS, signal, onTurn });
+      const limits = { idleMs, maxActions: MAX_ACTIONS, signal };
+      this.play = await HandPlay.begin(episode, { live, ...limits, onTurn, restart });
       const played = await this.play.played();
       await saveStorage(() => episode.storageState());
       return played;

@@ -15,6 +15,8 @@ export interface HandOptions {
   maxActions: number;
   signal?: AbortSignal | undefined;
   onTurn?: ((turn: ShownTurn) => void) | undefined;
+  /** Opens the page again as it was at the beginning, instead of the open one. */
+  restart(): Promise<StagedEpisode>;
 }
 
 /** A person's episode. */
@@ -73,6 +75,7 @@ export class HandPlay {
   private shown: Screenshot;
   private idle: NodeJS.Timeout | undefined;
   private isOver = false;
+  private isReplaying = false;
   private finish: () => void;
   private fail: (error: Error) => void;
   private readonly finished = new Promise<void>((resolve, reject) => {
@@ -81,7 +84,7 @@ export class HandPlay {
   });
 
   private constructor(
-    private readonly episode: StagedEpisode,
+    private episode: StagedEpisode,
     private readonly before: Survey,
     private readonly options: HandOptions,
   ) {
@@ -112,6 +115,39 @@ export class HandPlay {
     }
     this.waiting += 1;
     this.queue = this.queue.then(() => this.perform(read.action)).catch((error: Error) => this.stop(error));
+  }
+
+  /**
+   * Takes back the last action after the pending ones: opens the page again and repeats the others. @throws TryFailure
+   * if there is none
+   */
+  undo(): void {
+    if (this.isOver) throw new TryFailure('the episode is over');
+    if (this.actions.length + this.waiting === 0)
+      throw new TryFailure('nothing to undo: perform an action first');
+    this.renew();
+    this.queue = this.queue.then(() => this.takeBack()).catch((error: Error) => this.stop(error));
+  }
+
+  private async takeBack(): Promise<void> {
+    const { live, restart } = this.options;
+    // A wait that was added by itself belongs to the action before it, and is added again.
+    const kept = this.actions.filter((action) => action !== WAIT).slice(0, -1);
+    for (const memory of [this.touched, this.secretAt, this.secretTexts]) memory.clear();
+    for (const list of [this.actions, this.typed]) list.length = 0;
+    this.turns = 0;
+    live.update({ message: 'Undoing: the page is opened again.', turns: [], canUndo: false });
+    this.episode = await restart();
+    this.show(this.episode.screenshot);
+    this.isReplaying = true;
+    for (const action of kept) {
+      this.waiting += 1;
+      await this.perform(action);
+      this.renew();
+    }
+    this.isReplaying = false;
+    const { focus } = await this.episode.survey(null);
+    live.update({ message: null, isSecretFocus: focus?.isSecret === true });
   }
 
   /** Ends the episode after the pending actions. */
@@ -176,7 +212,7 @@ export class HandPlay {
     await this.lookAgain();
     const { focus: next } = await this.episode.survey(null);
     this.hold(next);
-    live.update({ isSecretFocus: next?.isSecret === true });
+    live.update({ isSecretFocus: next?.isSecret === true, canUndo: true });
   }
 
   /** The content of a secret field is the secret, even if other text was typed and deleted before. */
@@ -226,7 +262,7 @@ export class HandPlay {
 
   private tell(turn: ShownTurn): void {
     this.options.live.addTurn(turn);
-    this.options.onTurn?.(turn);
+    if (!this.isReplaying) this.options.onTurn?.(turn);
   }
 
   private show(screenshot: Screenshot): void {

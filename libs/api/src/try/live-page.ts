@@ -11,6 +11,7 @@ import type { LiveView } from './view';
 /** Handles the person's input on the live page. Throws a `TryFailure` for input that cannot be performed. */
 export interface LiveHandlers {
   act(action: unknown): void;
+  undo(): void;
   done(): void;
   /** @param ids of proposals */
   choose(ids: readonly number[]): void;
@@ -157,6 +158,7 @@ export class LivePage {
   private handle(path: string, body: Readonly<Record<string, unknown>>): void {
     const { handlers } = this.options;
     if (path === 'action') return handlers.act(body.action);
+    if (path === 'undo') return handlers.undo();
     if (path === 'done') return handlers.done();
     if (path === 'checks' && Array.isArray(body.ids)) return handlers.choose(body.ids.map(Number));
     throw new TryFailure(`nothing is done at ${path}`);

@@ -227,6 +227,41 @@ describe('by hand', () => {
     await person.page.close();
   }, 60_000);
 
+  it('is left by a key, and Tab goes to the page; Undo takes back the last action on a page opened afresh', async () => {
+    const { ended, url } = byHand({ task: 'Undo' });
+    const person = await trials.visit(await url);
+    const focused = () => person.page.evaluate<string>('document.activeElement.textContent');
+    const undo = person.page.getByRole('button', { name: 'Undo' });
+    await person.page.getByRole('application').waitFor();
+    expect(await undo.isDisabled()).toBe(true);
+    await person.click(100, 40);
+    await person.sees(1);
+    await person.page.keyboard.type('milk');
+    await person.sees(2);
+    await person.page.keyboard.press('Tab');
+    await person.sees(3);
+    const kept = (await person.turns()).toReversed().slice(0, 2);
+    await person.page.keyboard.press('Control+m');
+    expect(await focused()).toBe('Undo');
+    await person.page.keyboard.press('Enter');
+    await eventually(
+      'one action less',
+      async () => (await person.turns()).toReversed().join() === kept.join() && (await undo.isEnabled()),
+    );
+    expect(kept).toEqual(['click 50, 20', 'type “milk”']);
+    await undo.click();
+    await person.sees(1);
+    await eventually('one more can be undone', () => undo.isEnabled());
+    // The focus stays where the person has put it, also when the page changes.
+    expect(await focused()).toBe('Undo');
+    await undo.click();
+    await person.sees(0);
+    await eventually('nothing is left to undo', () => undo.isDisabled());
+    await person.press('I’m done');
+    await expect(ended).rejects.toThrow(/nothing was done on the page/);
+    await person.page.close();
+  }, 120_000);
+
   it('ends after a time without activity', async () => {
     const { ended, url } = byHand({ idleMs: 1_500 });
     await url;

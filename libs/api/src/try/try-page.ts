@@ -25,6 +25,7 @@ import {
 
 const NOT_BY_HAND: LiveHandlers = {
   act: () => refuse(),
+  undo: () => refuse(),
   done: () => refuse(),
   choose: () => refuse(),
 };

@@ -50,6 +50,8 @@ export interface View {
   turns: readonly ShownTurn[];
   /** Whether the focused field is secret. */
   isSecretFocus: boolean;
+  /** By hand: whether there is an action to undo. */
+  canUndo: boolean;
   proposals: readonly ShownProposal[];
   /** The written files, and the suggested commands. */
   written: { files: readonly string[]; next: readonly NextStep[] } | null;
@@ -70,6 +72,7 @@ export class LiveView extends EventEmitter<{ change: [] }> {
       screenshot: null,
       turns: [],
       isSecretFocus: false,
+      canUndo: false,
       proposals: [],
       written: null,
     };
