@@ -16,7 +16,11 @@ export function evaluationEpisodes(run: RunFile, counts: TaskCounts | null): num
   return (training + unseen) * run.evaluation.episodes_per_task;
 }
 
-/** Progress of a phase in its unit: episodes of an evaluation, steps or minutes of training. */
+/**
+ * Progress of a phase in its unit: episodes of an evaluation, steps or minutes of training. The time left is that of the
+ * whole run, estimated from what has been measured: the final evaluation takes as long as the baseline, and before the
+ * first step training plays its episodes at the rate of the baseline, at most until its time limit.
+ */
 export function phaseGoal(
   run: RunFile,
   evaluation: number,
@@ -27,7 +31,27 @@ export function phaseGoal(
   const done = phaseDone(run, evaluation, observer, seconds);
   if (done === null) return { done: 0, secondsLeft: null };
   const certain = Math.min(1, done);
-  return { done: certain, secondsLeft: certain > 0.01 ? (seconds / certain) * (1 - certain) : null };
+  if (certain <= 0.01) return { done: certain, secondsLeft: null };
+  const rest = (seconds / certain) * (1 - certain);
+  const after = secondsAfter(run, evaluation, observer, seconds / certain);
+  return { done: certain, secondsLeft: after === null ? null : rest + after };
+}
+
+/** Estimated seconds of the phases after this one; null while nothing says how long they take. */
+function secondsAfter(
+  run: RunFile,
+  evaluation: number,
+  observer: RunObserver,
+  phaseSeconds: number,
+): number | null {
+  if (observer.phase === 'final_eval') return 0;
+  if (observer.phase === 'training') return observer.baselineSeconds ?? 0;
+  const { max_steps: steps, groups_per_batch: groups } = run.training;
+  const limit = 60 * trainingMinutes(run.training, observer.minutesBefore + phaseSeconds / 60, true);
+  const episodes = steps * groups * run.rollout.group_size;
+  const played = steps > 0 ? (episodes * phaseSeconds) / evaluation : Infinity;
+  const training = Math.min(limit, played);
+  return training === Infinity ? null : training + phaseSeconds;
 }
 
 function phaseDone(run: RunFile, evaluation: number, observer: RunObserver, seconds: number): number | null {

@@ -1,8 +1,8 @@
 import { wilson, type EvaluationEvent, type RunEvent, type Trajectory } from '@ui-rl/contracts';
 import type { RunFile } from '@ui-rl/settings';
-import { makeRollout, makeTrajectory } from '@ui-rl/testkit';
+import { eventually, makeRollout, makeTrajectory } from '@ui-rl/testkit';
 import { phaseGoal } from './goals';
-import { clock, progressLine } from './progress';
+import { clock, ProgressDisplay, progressLine } from './progress';
 import { beforeAfterTable, quickstartReport } from './quickstart-report';
 import { RunObserver } from './run-observer';
 
@@ -87,6 +87,64 @@ test('progress shows phase, share, rate, success and the time left', () => {
   const line = progressLine(observer, { done: 0.5, secondsLeft: 61 }, observer.phaseSince + 5_000);
   expect(line).toMatch(/^training .* 50 % {2}2\.0 episodes\/s {2}step 0 {2}success 40 % {2}1:01 left$/);
   expect(clock(3599.6)).toBe('60:00');
+});
+
+test.each([80, 120, 60, 40])('progress keeps success and the time left at %i columns', (columns) => {
+  const observer = observed({ type: 'phase', runId: 'r', at, phase: 'training' });
+  for (let i = 0; i < 200; i++) observer.onTrajectory(trajectory('train', 'completed', i < 80));
+  observer.trainSteps = 1234;
+  const goal = { done: 0.5, secondsLeft: 3661 };
+  const line = progressLine(observer, goal, observer.phaseSince + 5_000, columns - 1);
+  expect(line).toMatch(/50 %.*success 40 % {2}61:01 left$/);
+  if (columns >= 60) expect(line.length).toBeLessThan(columns);
+  expect(/[█░]{6,}/.test(line)).toBe(columns >= 80);
+  expect(line.includes('episodes/s')).toBe(columns >= 80);
+});
+
+test('a terminal of 80 columns shows the whole line', async () => {
+  const written: string[] = [];
+  const out = Object.assign(Object.create(process.stdout) as NodeJS.WriteStream, {
+    ...{ isTTY: true, columns: 80 },
+    write: (text: string) => (written.push(text), true),
+  });
+  const observer = observed({ type: 'phase', runId: 'r', at, phase: 'training' });
+  for (let i = 0; i < 200; i++) observer.onTrajectory(trajectory('train', 'completed', i < 80));
+  const goal = { done: 0.5, secondsLeft: 3661 };
+  const display = new ProgressDisplay((columns) => progressLine(observer, goal, Date.now(), columns), out);
+  display.start();
+  await eventually('a line', async () => written.length > 0);
+  display.stop();
+  expect(written[0]).toMatch(/success 40 % {2}61:01 left$/);
+});
+
+test('the time left is that of the whole run, by what was measured', () => {
+  jest.useFakeTimers({ now: 0 });
+  try {
+    const run = {
+      training: { max_minutes: 0, total_minutes: 14, max_steps: 10, groups_per_batch: 2, warm_start: {} },
+      evaluation: { baseline: true },
+      rollout: { group_size: 5 },
+    } as RunFile;
+    const observer = observed({ type: 'phase', runId: 'r', at, phase: 'baseline' });
+    for (let i = 0; i < 20; i++) observer.onTrajectory(trajectory('eval', 'completed', false));
+    jest.setSystemTime(20_000);
+    // One episode a second: 20 more of the baseline, 100 of training, 40 of the final evaluation.
+    expect(phaseGoal(run, 40, observer)).toEqual({ done: 0.5, secondsLeft: 160 });
+    // On a machine five times slower, the time limit ends training: 95 % of 14 minutes, less two evaluations of 200 s.
+    jest.setSystemTime(100_000);
+    expect(phaseGoal(run, 40, observer).secondsLeft).toBeCloseTo(100 + (14 * 60 * 0.95 - 400) + 200, 0);
+    jest.setSystemTime(40_000);
+    observer.onEvent({ type: 'phase', runId: 'r', at, phase: 'training' });
+    jest.setSystemTime(90_000);
+    observer.trainSteps = 5;
+    expect(phaseGoal(run, 40, observer)).toEqual({ done: 0.5, secondsLeft: 90 });
+    observer.onEvent({ type: 'phase', runId: 'r', at, phase: 'final_eval' });
+    for (let i = 0; i < 10; i++) observer.onTrajectory(trajectory('eval', 'completed', false));
+    jest.setSystemTime(100_000);
+    expect(phaseGoal(run, 40, observer).secondsLeft).toBe(30);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 test('the steps of a warm start come before those that the run file counts', () => {

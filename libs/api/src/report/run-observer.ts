@@ -7,6 +7,8 @@ const WINDOW = 200;
 export class RunObserver {
   phase = 'starting';
   failure: string | undefined;
+  /** Why the run was stopped; undefined unless it was. */
+  stopped: string | undefined;
   episodes = 0;
   invalid = 0;
   envSteps = 0;
@@ -25,6 +27,8 @@ export class RunObserver {
   phaseSince = Date.now();
   /** Minutes from the start of the run to the start of its current phase. */
   minutesBefore = 0;
+  /** Duration of the baseline; undefined before its end. */
+  baselineSeconds: number | undefined;
   private readonly startedAt = Date.now();
   private readonly recent: boolean[] = [];
 
@@ -54,11 +58,14 @@ export class RunObserver {
 
   private enterPhase(phase: string, reason: string | undefined): void {
     if (phase === this.phase) return;
+    const now = Date.now();
+    if (this.phase === 'baseline') this.baselineSeconds = (now - this.phaseSince) / 1000;
     this.phase = phase;
-    this.phaseSince = Date.now();
+    this.phaseSince = now;
     this.minutesBefore = (this.phaseSince - this.startedAt) / 60_000;
     this.phaseEpisodes = 0;
     if (phase === 'failed') this.failure = reason ?? 'no reason given';
+    if (phase === 'stopped') this.stopped = reason ?? 'no reason given';
   }
 
   private onTrainStep(event: TrainStepEvent): void {

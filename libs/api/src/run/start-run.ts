@@ -74,8 +74,8 @@ export interface StartedRun {
   readonly logsDir?: string;
   /** Address of the run's page on a reachable monitor; else a description of the problem and its fix. */
   monitorPage(): Promise<string>;
-  /** Progress on one line. */
-  progress(): string;
+  /** Progress on one line of at most `columns` characters, as far as that is possible. */
+  progress(columns?: number): string;
   /** Resolves when the run has ended; rejects if it failed or the signal aborts. */
   end(): Promise<TrainResult>;
   /** Stops following the run, and stops services that were started for it. */
@@ -147,7 +147,8 @@ export async function startRun(
       const facts = { seed, wallSeconds, setupSeconds: settings.setupSeconds, peakRss: host.peakRss() };
       return { runId, ...quickstartReport(observer, facts) };
     };
-    const progress = () => progressLine(observer, phaseGoal(run, evaluation, observer));
+    const progress = (columns?: number) =>
+      progressLine(observer, phaseGoal(run, evaluation, observer), Date.now(), columns);
     const monitorPage = () => findMonitorPage(bus, runId);
     const { monitorUrl, contextFile, logsDir } = host;
     return {

@@ -65,7 +65,7 @@ function saysMinutes(config: string): boolean {
 async function quickstart(options: QuickstartFlags, flags: string[]): Promise<number> {
   const time = timeOf(options, flags);
   return withCleanup(async (signal, onEnd) => {
-    const display = new ProgressDisplay(() => run.progress(), process.stdout);
+    const display = new ProgressDisplay((columns) => run.progress(columns), process.stdout);
     const run: StartedRun = await startRun(options.config, {
       flags: [...time, ...flags],
       services: 'own',
@@ -85,6 +85,8 @@ async function quickstart(options: QuickstartFlags, flags: string[]): Promise<nu
     const { runId, ...report } = await run.end().finally(() => display.stop());
     console.log(beforeAfterTable(run.observer));
     await printReport(report, run.run, runId, options.json);
+    const { stopped } = run.observer;
+    if (stopped !== undefined) console.log(`the run was stopped: ${stopped}`);
     if (options.keepOpen) {
       console.log('\nThe monitor stays up. Ctrl-C ends it.');
       await aborted(signal).catch(() => undefined);
@@ -107,7 +109,7 @@ async function printReport(
   file: string | undefined,
 ): Promise<void> {
   console.log(
-    `\n${report.episodes} episodes, ${report.env_steps} environment steps, ${report.train_steps} training steps in ${clock(report.wall_seconds)}`,
+    `\n${report.episodes} episodes, ${report.env_steps} turns, ${report.train_steps} training steps in ${clock(report.wall_seconds)}`,
   );
   console.log(`invalid episodes ${(100 * report.invalid_share).toFixed(2)} %`);
   const kl = report.max_kl_sample_train?.toExponential(1) ?? 'not measured: no step trained';

@@ -1,4 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
@@ -6,7 +9,15 @@ import { Logger } from '@nestjs/common';
 import type { KnownRun, MeasuredRun } from '@ui-rl/api';
 import { BusService } from '@ui-rl/bus';
 import { subjects } from '@ui-rl/contracts';
-import { makeRollout, makeTask, makeTrajectory, startNats, type NatsServer } from '@ui-rl/testkit';
+import {
+  eventually,
+  findNatsServer,
+  makeRollout,
+  makeTask,
+  makeTrajectory,
+  startNats,
+  type NatsServer,
+} from '@ui-rl/testkit';
 import { runsCommand } from './runs';
 
 Logger.overrideLogger(false);
@@ -122,6 +133,52 @@ test('runs are listed, and one is shown with what it occupies', async () => {
   expect(await run('show', 'first')).toMatch(/BLOBS +2 +6 B/);
   await expect(run('show', 'none')).rejects.toThrow(/this broker knows of no run none/);
 });
+
+test.each(['refuses', 'says nothing', 'has no JetStream'])(
+  'without a broker that can answer, it ends: one that %s',
+  async (which) => {
+    const sockets: Socket[] = [];
+    const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    if (which === 'refuses') silent.close();
+    const plain = which === 'has no JetStream' ? await plainBroker() : undefined;
+    process.env.NATS_URL = plain?.url ?? `nats://127.0.0.1:${port}`;
+    try {
+      await expect(run('list')).rejects.toThrow(
+        which === 'has no JetStream' ? /JetStream/i : /^no broker at .*: npx ui-rl up$/,
+      );
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      silent.close();
+      await plain?.stop();
+    }
+  },
+  30_000,
+);
+
+/** A broker that was started without JetStream. */
+async function plainBroker(): Promise<{ url: string; stop: () => Promise<unknown> }> {
+  const folder = join(dir, 'plain');
+  mkdirSync(folder);
+  const child = spawn(findNatsServer(), ['-a', '127.0.0.1', '-p', '-1', '--ports_file_dir', folder]);
+  const ended = once(child, 'exit');
+  let port = 0;
+  await eventually('its port', async () => {
+    const [file] = readdirSync(folder);
+    if (file === undefined) return false;
+    const { nats: urls } = JSON.parse(readFileSync(join(folder, file), 'utf8')) as { nats: string[] };
+    port = Number(new URL(urls[0]).port);
+    return true;
+  });
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    stop: () => {
+      child.kill();
+      return ended;
+    },
+  };
+}
 
 test('a run is stopped once, with a reason', async () => {
   await createRun('going');

@@ -33,6 +33,28 @@ it('says of a run that ends with its warm start that its steps do not count', as
   expect(await dryRun(...only)).toMatch(/^ends after {2}the warm start$/m);
 });
 
+it('says that a run was stopped, why and where, with exit code 3', async () => {
+  const root = join(__dirname, '../../../..');
+  const nats = await startNats();
+  const bus = await BusService.connect({ service: 'test', servers: [nats.url] });
+  const flags = ['--model', 'small', '--tasks', 'demo_training', '--max_steps', '7'];
+  const command = Launched.start(
+    process.execPath,
+    [join(root, 'libs/testkit/run-ts.cjs'), join(root, 'services/cli/src/main.ts'), 'train', ...flags],
+    { cwd: root, env: { ...process.env, NATS_URL: nats.url } },
+  );
+  try {
+    const [, runId] = await command.prints(/^run (\S+)\nmonitor .+\n/m, 60_000);
+    await bus.runs.changePhase(runId, 'stopped', { reason: 'enough for today' });
+    expect(await command.exited).toBe(3);
+    expect(command.output).toContain(`run ${runId} was stopped after step 0: enough for today`);
+  } finally {
+    await command.kill();
+    await bus.close();
+    await nats.stop();
+  }
+}, 120_000);
+
 it('says on Ctrl-C that the run continues, and how to end it', async () => {
   const root = join(__dirname, '../../../..');
   const nats = await startNats();

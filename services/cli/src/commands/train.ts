@@ -17,6 +17,9 @@ import { loadRunFileComponents, optionsHelp, readCliSettings } from '@ui-rl/sett
 import { Command } from 'commander';
 import { printCheckpoint } from '../print-checkpoint';
 
+/** Exit code if the run was stopped before it did all that its run file asks for. */
+const STOPPED = 3;
+
 interface TrainFlags {
   config?: string;
   detach?: boolean;
@@ -49,7 +52,7 @@ export function trainCommand(): Command {
         return;
       }
       process.exitCode = await withCleanup(async (signal, onEnd) => {
-        const display = new ProgressDisplay(() => run.progress(), process.stdout);
+        const display = new ProgressDisplay((columns) => run.progress(columns), process.stdout);
         const onEvent = detach === true ? undefined : (event: RunEvent) => printEvent(display, event);
         const onWarning = (message: string) => display.print(message);
         const follows = { signal, onEvent, onWarning };
@@ -62,7 +65,11 @@ export function trainCommand(): Command {
         if (detach === true) return 0;
         signal.addEventListener('abort', () => display.print(goesOnText(run.runId, page)), { once: true });
         await follow(run, display);
-        return 0;
+        if (run.observer.stopped === undefined) return 0;
+        console.error(
+          `run ${run.runId} was stopped after step ${run.observer.trainSteps}: ${run.observer.stopped}`,
+        );
+        return STOPPED;
       });
     });
 }
