@@ -37,7 +37,7 @@ it('says that a run was stopped, why and where, with exit code 3', async () => {
   const root = join(__dirname, '../../../..');
   const nats = await startNats();
   const bus = await BusService.connect({ service: 'test', servers: [nats.url] });
-  const flags = ['--model', 'small', '--tasks', 'demo_training', '--max_steps', '7'];
+  const flags = ['--model.name', 'small', '--tasks', 'demo_training', '--training.max_steps', '7'];
   const command = Launched.start(
     process.execPath,
     [join(root, 'libs/testkit/run-ts.cjs'), join(root, 'services/cli/src/main.ts'), 'train', ...flags],
