@@ -242,7 +242,7 @@ describe.each(backends)('records on %s', (_name, start) => {
     await record(database.dataSource, {
       trajectories: [],
       events: ids.map((runId) => ({
-        ...{ key: runId, event: { type: 'run_created', runId, at, config: { name: runId } } as RunEvent },
+        ...{ key: runId, event: { type: 'run_created', runId, at, config: { name: runId } } },
       })),
     });
     const found = async (filter: RunFilter) =>

@@ -16,7 +16,7 @@ export interface HandOptions {
   signal?: AbortSignal | undefined;
   onTurn?: ((turn: ShownTurn) => void) | undefined;
   /** Opens the page again as it was at the beginning, instead of the open one. */
-  restart(): Promise<StagedEpisode>;
+  restart: () => Promise<StagedEpisode>;
 }
 
 /** A person's episode. */

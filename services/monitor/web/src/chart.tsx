@@ -26,7 +26,7 @@ export interface ChartProps {
   unit: Unit;
   /** Fixed range of y; a null bound follows the data. */
   yRange?: [number | null, number | null];
-  format(value: number): string;
+  format: (value: number) => string;
   height?: number;
 }
 
