@@ -6,6 +6,9 @@ const { setTimeout: delay } = require('node:timers/promises');
 /** How long processes that end by themselves, such as those of a closed browser, may take. */
 const GRACE_MS = 5_000;
 
+/** Written by npm and the TypeScript compiler on Node 22 and newer, when a test starts them. */
+const COMPILE_CACHE = 'node-compile-cache';
+
 /**
  * Finds what a test file leaves behind. TMPDIR names the file's own folder: any content at the end was not removed,
  * and any process started with that variable was not ended.
@@ -39,7 +42,8 @@ module.exports = class Leftovers {
 
   found() {
     const processes = this.processes().map(({ pid, command }) => `process ${pid}: ${command}`);
-    return [...processes, ...readdirSync(this.folder).map((name) => `file ${name} in ${tmpdir()}`)];
+    const files = readdirSync(this.folder).filter((name) => name !== COMPILE_CACHE);
+    return [...processes, ...files.map((name) => `file ${name} in ${tmpdir()}`)];
   }
 
   /** Processes that were started with this TMPDIR; empty without /proc. */
