@@ -65,6 +65,13 @@ test('image tokens name a character they show, and those the action is aimed at 
   expect(text([typed.targets[first]])).toBe('G');
 });
 
+test('the spots of a question are the image tokens at its target', () => {
+  const { spots, tokenIds } = asker.row(screen, image, QUESTIONS[0]);
+  const begin = tokenIds.indexOf(folder.family.shape.imageTokenId);
+  expect(Array.from(spots.subarray(begin - 1, begin + 7))).toEqual([-1, 0, 1, 0, 0, 0, 0, -1]);
+  expect(asker.row(screen, image, QUESTIONS[1]).spots.every((spot) => spot === -1)).toBe(true);
+});
+
 test('a box covers the tokens of which it covers a third, or the one under its center', () => {
   expect(cellsOf([0, 0, 24, 16], 3)).toEqual([0, 1]);
   expect(cellsOf([17, 17, 4, 4], 3)).toEqual([4]);
@@ -74,6 +81,9 @@ test.each<VisionMode>(['trained', 'frozen'])(
   'the gradient with the vision tower %s is that of finite differences',
   async (mode) => {
     const trained = await answeringWeights(folder, mode);
+    // It starts at zero, where the layers before it get no gradient from it.
+    const { data: head } = trained.weights.get('heads.spot.weight')!;
+    head.forEach((_, index) => (head[index] = Math.sin(index) / 4));
     const answerer = new Answerer(folder, trained, mode, 8);
     const sums = new Map<string, Float32Array>();
     const screens = [asked(QUESTIONS)];
@@ -82,6 +92,8 @@ test.each<VisionMode>(['trained', 'frozen'])(
     const names = [
       'model.language_model.layers.0.self_attn.v_proj.weight',
       'model.language_model.embed_tokens.weight',
+      'heads.spot.weight',
+      'heads.spot.norm',
     ];
     if (mode === 'trained') names.push('model.visual.merger.linear_fc2.weight');
     const lossNow = async () => {

@@ -1,4 +1,4 @@
-import { ops, Session, tensor, type Tensor } from '@ui-rl/graph';
+import { type Dim, type Graph, ops, Session, tensor, type Tensor, type Value } from '@ui-rl/graph';
 import { type FloatTensor, type ImageInput, type ModelFolder, Parameters } from '@ui-rl/models';
 import { GradientSession } from '../gradient-session';
 import { type MatrixOptimizer, TrainedWeights } from '../trained-weights';
@@ -13,6 +13,8 @@ export interface AskedScreen {
 export interface AnsweringLosses {
   /** The training loss: the mean over questions of their weighted loss. */
   total: number;
+  /** Mean negative log-probability of whether an image token is at the target, targets and others weighed alike. */
+  spot: number;
   /** Mean negative log-probability of an answer token. */
   answer: number;
   /** Mean negative log-probability of the image tokens' targets. */
@@ -25,6 +27,12 @@ export interface AnsweringLosses {
 export type VisionMode = 'trained' | 'frozen';
 
 const VISION = 'model.visual.';
+/**
+ * Layers of the decoder after which a head tells the image tokens at the target from all others: the last ones then
+ * have something to point at. The head is not part of the model.
+ */
+const SPOT_LAYERS = 4;
+const SPOT = { norm: 'heads.spot.norm', weight: 'heads.spot.weight', bias: 'heads.spot.bias' };
 
 /** All weights of a model except frozen ones. */
 export async function answeringWeights(
@@ -37,6 +45,10 @@ export async function answeringWeights(
     if (vision === 'frozen' && name.startsWith(VISION)) continue;
     weights.set(name, { shape: [...shape], data: await stored.read(name, shape) });
   }
+  const width = family.shape.hiddenSize;
+  weights.set(SPOT.norm, { shape: [width], data: new Float32Array(width).fill(1) });
+  weights.set(SPOT.weight, { shape: [2, width], data: new Float32Array(2 * width) });
+  weights.set(SPOT.bias, { shape: [2], data: new Float32Array(2) });
   return new TrainedWeights(weights, matrices);
 }
 
@@ -75,11 +87,13 @@ export class Answerer {
           ...feeds,
           ...(this.mode === 'frozen' ? await this.features(images) : {}),
           ...this.trained.feeds(),
+          ...spotFeeds(rows, feeds.token_ids.dims[1], count),
           loss_weights: tensor('float32', weights),
         },
         sums,
       );
       losses.add(rows, selected, results.scores.data as Float32Array, weights);
+      losses.addSpots((results.spot.data as Float32Array)[0]);
     }
     return losses.means();
   }
@@ -105,16 +119,55 @@ export class Answerer {
       weights: this.folder.weights,
       inputs: (name) => this.trained.weights.has(name),
     });
-    const { graph, logProbs, parameterInputs } = this.folder.family.buildForward({
+    const { family } = this.folder;
+    const { graph, logProbs, parameterInputs } = family.buildForward({
       kind: 'trainer',
       parameters,
       images: this.mode === 'trained' ? 'patches' : 'features',
     });
     const weights = graph.input('loss_weights', 'float32', logProbs.shape);
     graph.output('scores', logProbs);
-    const total = ops.neg(ops.reduceSum(ops.mul(logProbs, weights)));
-    return GradientSession.create(graph, total, parameterInputs);
+    const answers = ops.neg(ops.reduceSum(ops.mul(logProbs, weights)));
+    const inputs = new Map(parameterInputs);
+    const spots = spotLoss(graph, family.shape.layers, inputs);
+    graph.output('spot', spots);
+    return GradientSession.create(graph, ops.add(answers, spots), inputs);
   }
+}
+
+/** @param inputs receives the weights of the head */
+function spotLoss(graph: Graph, layers: number, inputs: Map<string, Value>): Value {
+  // The decoder cuts its graph behind each layer. Small models in tests have fewer layers.
+  const hidden = graph.cuts.at(Math.min(SPOT_LAYERS, layers - 1) - layers - 1)!;
+  const [rows, width] = hidden.shape;
+  const weight = (name: string, shape: Dim[]): Value => {
+    const value = graph.input(name, 'float32', shape);
+    inputs.set(name, value);
+    return value;
+  };
+  const normed = ops.rmsNorm(hidden, weight(SPOT.norm, [width]), 1e-6);
+  const logits = ops.linear(normed, weight(SPOT.weight, [2, width]), weight(SPOT.bias, [2]));
+  const target = graph.input('spot_targets', 'int64', [rows]);
+  const picked = ops.takeAlongAxis(ops.logSoftmax(logits, 1), ops.unsqueeze(target, [1]), 1);
+  const weights = graph.input('spot_weights', 'float32', [rows]);
+  return ops.neg(ops.reduceSum(ops.mul(ops.squeeze(picked, [1]), weights)));
+}
+
+/** @param length padded length of the rows */
+function spotFeeds(rows: readonly AskedRow[], length: number, questions: number): Record<string, Tensor> {
+  const targets = new BigInt64Array(rows.length * length);
+  const weights = new Float32Array(targets.length);
+  rows.forEach(({ spots }, row) => {
+    const counts = [0, 0];
+    for (const spot of spots) if (spot >= 0) counts[spot]++;
+    if (counts[1] === 0) return;
+    spots.forEach((spot, position) => {
+      if (spot < 0) return;
+      targets[row * length + position] = BigInt(spot);
+      weights[row * length + position] = 0.5 / counts[spot] / questions;
+    });
+  });
+  return { spot_targets: tensor('int64', targets), spot_weights: tensor('float32', weights) };
 }
 
 /** Maximum patches of a pass, including padding: attention memory grows with their square. */
@@ -146,6 +199,7 @@ function patchesOf({ image: { grid } }: AskedScreen): number {
 
 class LossSums {
   private total = 0;
+  private spot = 0;
   private answer = 0;
   private answers = 0;
   private image = 0;
@@ -176,9 +230,16 @@ class LossSums {
     for (const score of lowest) if (score > -Math.LN2) this.likely++;
   }
 
+  /** @param loss already divided by the number of questions */
+  addSpots(loss: number): void {
+    this.total += loss;
+    this.spot += loss;
+  }
+
   means(): AnsweringLosses {
     return {
       total: this.total,
+      spot: this.spot,
       answer: this.answer / Math.max(1, this.answers),
       image: this.image / Math.max(1, this.images),
       exact: this.likely / Math.max(1, this.rows),

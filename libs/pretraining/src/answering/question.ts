@@ -15,6 +15,8 @@ import { TOKEN } from '../reading/targets';
 export interface AskedRow extends Omit<TrainerRow, 'images'> {
   /** Loss weight of each position, as long as `tokenIds`. */
   weights: Float32Array;
+  /** For each position: 1 for an image token at the action's target, 0 for another image token, -1 for all others. */
+  spots: Int8Array;
   /** Positions of the answer's tokens. */
   answer: { first: number; count: number };
 }
@@ -41,14 +43,25 @@ export class Asker {
     const targets = Int32Array.from([...prompt, ...response].slice(1));
     const weights = new Float32Array(tokenIds.length);
     weights.fill(1 / response.length, prompt.length - 1);
-    this.writeImageTargets(screen, tokenIds, { targets, weights }, boxesOf(target, screen), response[0]);
+    const aims = boxesOf(target, screen);
+    this.writeImageTargets(screen, tokenIds, { targets, weights }, aims, response[0]);
     return {
       tokenIds,
       targets,
       selected: weights,
       weights,
+      spots: this.spotsOf(screen, tokenIds, aims),
       answer: { first: prompt.length - 1, count: response.length },
     };
+  }
+
+  /** A question without a target has no spots. */
+  private spotsOf({ width }: Screen, tokenIds: readonly number[], aims: readonly Box[]): Int8Array {
+    const { imageTokenId } = this.folder.family.shape;
+    const spots = Int8Array.from(tokenIds, (id) => (aims.length > 0 && id === imageTokenId ? 0 : -1));
+    const begin = tokenIds.indexOf(imageTokenId);
+    for (const cell of aims.flatMap((aim) => cellsOf(aim, width / TOKEN))) spots[begin + cell] = 1;
+    return spots;
   }
 
   private writeImageTargets(

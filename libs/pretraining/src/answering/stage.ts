@@ -2,17 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OnEnd } from '@ui-rl/api';
-import { type ModelFolder, readSafetensors } from '@ui-rl/models';
 import { Random } from '@ui-rl/random';
 import { FIRST_HELD_OUT_SEED } from '../curriculum';
-import { headWeight, readingHeads } from '../reading/heads';
-import { modelOfStage, type OnProgress, saveModel, type StageOptions, trainStage } from '../stages/stage';
+import { type OnProgress, saveModel, type StageOptions, trainStage } from '../stages/stage';
 import { drawScreens } from '../supply/draw';
-import type { TrainedWeights } from '../trained-weights';
 import { Answerer, answeringWeights } from './answerer';
 import { questionsOf } from './batches';
-import { embedCharacters, embedCoordinates, type ReadHead } from './embeddings';
 import { answeringScore, type Examined } from './score';
+import { pointingStart } from './start';
 
 /** Questions per pass. */
 const ROWS = 24;
@@ -26,9 +23,8 @@ export async function pointingStage(
   onEnd: OnEnd,
 ): Promise<void> {
   const { dir, optimizer, chromium } = options;
-  const folder = await modelOfStage(dir, 'read');
+  const folder = await pointingStart(dir, chromium);
   const trained = await answeringWeights(folder, 'frozen', optimizer);
-  await embedAsRead(folder, trained, join(dir, 'read.safetensors'));
   const answerer = new Answerer(folder, trained, 'frozen', ROWS);
   onEnd(() => answerer.release());
   const examined = await examination(chromium);
@@ -40,24 +36,6 @@ export async function pointingStage(
   };
   const accumulate = answerer.accumulate.bind(answerer);
   await trainStage({ name: 'point', folder, trained, accumulate, score }, options, onProgress, onEnd);
-}
-
-/** @param checkpoint of the reading stage, with its heads */
-async function embedAsRead(
-  { tokenizer }: ModelFolder,
-  { weights }: TrainedWeights,
-  checkpoint: string,
-): Promise<void> {
-  const stored = await readSafetensors(checkpoint);
-  const read = (wanted: string): ReadHead => {
-    const head = readingHeads().find(({ name }) => name === wanted)!;
-    return { head, weights: stored.get(headWeight(head))! };
-  };
-  const [, embeddings] = [...weights].find(([name]) => name.endsWith('embed_tokens.weight'))!;
-  const tokenOf = (text: string) => tokenizer.encode(text)[0];
-  embedCharacters(embeddings, read('characters'), tokenOf);
-  embedCoordinates(embeddings, read('column'), (pixel) => tokenOf(`"x":${pixel}`));
-  embedCoordinates(embeddings, read('row'), (pixel) => tokenOf(`,"y":${pixel}}`));
 }
 
 async function examination(chromium: string | undefined): Promise<Examined[]> {
