@@ -145,7 +145,7 @@ it(`${AGENT} plays the episodes of its guide's run`, async () => {
     agent.stdout.on('data', (text) => (told += text));
     const smallest = {
       tasks: '{"source_type":"demo_training","limit":1}',
-      ...{ group_size: 2, groups_per_batch: 1, max_steps: 1 },
+      ...{ 'rollout.group_size': 2, 'training.groups_per_batch': 1, 'training.max_steps': 1 },
       'evaluation.baseline': false,
       'evaluation.episodes_per_task': 1,
       'evaluation.sets': '["train_goals"]',
