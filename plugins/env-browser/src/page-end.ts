@@ -7,21 +7,34 @@ import { BrowserError } from './errors';
  * environment.
  */
 const ANSWER_MS = 1_700;
-/** Events of a page in that time, above which the page keeps the browser busy: a page that only waits sends next to none. */
-const MOST_WHILE_LATE = 100;
+/**
+ * Events of a page, above which the page keeps the browser busy: since the work began, and while it is late, when a
+ * page that only waits sends next to none.
+ */
+const MOST_EVENTS = { sinceBegin: 1_000, whileLate: 100 };
 
 /**
  * Why a page missed its deadline. If the browser responds and the page is busy or never settles a promise, the page
  * has ended its episode itself; anything else is an infrastructure failure.
+ *
+ * @param eventsBefore of the tab, before the work began
  */
-export async function whyLate(tab: BrowserTab, late: BrowserError): Promise<BrowserError> {
+export async function whyLate(
+  tab: BrowserTab,
+  late: BrowserError,
+  eventsBefore: number,
+): Promise<BrowserError> {
   const { isCalm: wasCalm, events } = tab;
   const [browser, page] = await Promise.all([
     answers(tab.cdp.send('Target.getTargetInfo')),
     answers(tab.cdp.send('Runtime.evaluate', { expression: '0' })),
   ]);
   // On a slow machine a flood stays below what counts as one anywhere else.
-  const isCalm = wasCalm && tab.isCalm && tab.events - events < MOST_WHILE_LATE;
+  const isCalm =
+    wasCalm &&
+    tab.isCalm &&
+    tab.events - events < MOST_EVENTS.whileLate &&
+    tab.events - eventsBefore < MOST_EVENTS.sinceBegin;
   const why = !isCalm
     ? 'it keeps the browser busy with messages or requests'
     : !page

@@ -97,11 +97,12 @@ export class BrowserSession implements EnvironmentSession {
   ): Promise<T> {
     // Do not wait again for a page that hung.
     if (this.ended?.end === 'page_hangs') return otherwise(this.ended);
+    const { events } = this.tab;
     try {
       return await this.tab.during(deadline, work);
     } catch (cause) {
       if (!(cause instanceof BrowserError)) throw cause;
-      const error = cause.code === 'deadline' ? await whyLate(this.tab, cause) : cause;
+      const error = cause.code === 'deadline' ? await whyLate(this.tab, cause, events) : cause;
       if (error.end === null) throw error;
       this.ended ??= error;
       return otherwise(error);
