@@ -397,7 +397,7 @@ describe('missing features of the service are refused by name', () => {
     await expect(engine.exportWeights({ name: 'policy', dir: scratch })).rejects.toThrow('lie with');
     // None of these used a sequence number, or ended the engine.
     expect((await train({})).metrics.tokens).toBe(2);
-    await expect(engine.discardGradients('policy')).rejects.toThrow('cannot forget them');
+    await expect(engine.discardGradients('policy')).rejects.toThrow('cannot discard them');
     expect((await engine.ended).message).toContain('newest checkpoint');
   });
 });
