@@ -136,7 +136,7 @@ describe('a device', () => {
     );
     const lost = new Lab();
     await expect(lost.start({ emulated_device: 'iPhne 14' })).rejects.toThrow(
-      /environment\.emulated_device.*"iPhone 14"/,
+      /environment\.kind\.emulated_device.*"iPhone 14"/,
     );
     await lost.stop();
   });

@@ -112,7 +112,7 @@ describe('recordings', () => {
     const lost = new Lab();
     labs.push(lost);
     await expect(lost.start({ record_every: 1 })).rejects.toThrow(
-      /environment\.record_every is 1.*BROWSER_RECORDINGS/,
+      /environment\.kind\.record_every is 1.*BROWSER_RECORDINGS/,
     );
     const lab = new Lab();
     lab.page('p', PAGE);
