@@ -8,7 +8,7 @@ const LONGEST_LINE = 120;
 
 /** Each pattern with its replacement. */
 const PATTERNS = [
-  // In quotes, "nobody" is a user of the machine.
+  // Quoted, it is the name of the Unix account, as in `su nobody`.
   [
     /(?!(?<=['"`])nobody['"`])\b(?:nobody|somebody|whoever|whatever)\b/gi,
     'name the subject: the learner, a user, you',

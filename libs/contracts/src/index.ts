@@ -2,6 +2,7 @@ import 'reflect-metadata';
 
 export * from './access';
 export { bestEvaluation } from './best-evaluation';
+export * from './answer-check';
 export * from './checks';
 export * from './configuration';
 export * from './curriculum';

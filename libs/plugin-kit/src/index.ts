@@ -51,7 +51,7 @@ export {
   type StepSession,
 } from './sessions';
 export { startThread } from './threads/start-thread';
-export { answerHolds, answerOf } from './answers';
+export { answerOf } from './answers';
 export { callPlugin } from './call-plugin';
 export { readTask } from './tasks/read-task';
 export { readYaml } from './read-yaml';

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Lab, tracesOf, until, value } from './support';
 
-/** User id without privileges; Debian assigns it to the user `nobody`. */
+/** Id of Debian's account `nobody`, which has no privileges. */
 const UNPRIVILEGED = 65_534;
 
 /**
