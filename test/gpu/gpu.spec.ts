@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Line } from './lines';
+import type { Line, MeasuredVariant } from './lines';
 import { FAMILIES, partsOf } from './parts';
 import { root } from './places';
 import { isWell, report, rounded } from './table';
@@ -16,7 +16,7 @@ const check = {
   tolerance: 0.1,
   wrong: null,
 } as const satisfies Line;
-const figure = (variant: 'cpu' | 'webgpu fp32' | 'webgpu fp16', value: number): Line => {
+const figure = (variant: MeasuredVariant, value: number): Line => {
   return { kind: 'figure', model: 'small', variant, what: 'training step', unit: 'ms', value };
 };
 
@@ -60,6 +60,12 @@ describe('the report', () => {
         '',
       ].join('\n'),
     );
+  });
+
+  it('has columns for PyTorch if it was measured, without ratios', () => {
+    const table = report([figure('cpu', 200), figure('torch bf16', 4)]);
+    expect(table).toContain('| unit | cpu | webgpu fp32 | webgpu fp16 | torch bf16 | GPU / CPU |');
+    expect(table).toContain('| ms | 200 | — | — | 4.00 | — |');
   });
 
   it('says of a check whether it holds, and of a run whether it is well', () => {

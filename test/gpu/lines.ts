@@ -11,6 +11,11 @@ export function isVariant(name: string | undefined): name is Variant {
   return name !== undefined && Object.hasOwn(VARIANTS, name);
 }
 
+/** Variants of pytorch.py. */
+export const PYTORCH_VARIANTS = ['torch bf16', 'torch fp32'] as const;
+
+export type MeasuredVariant = Variant | (typeof PYTORCH_VARIANTS)[number];
+
 /** One line of `results.jsonl`, written as soon as it is known, so that an interrupted run keeps its results. */
 export type Line =
   | { kind: 'fact'; name: string; value: string }
@@ -25,7 +30,7 @@ export type Line =
       /** another violated condition; null if all hold */
       wrong: string | null;
     }
-  | { kind: 'figure'; model: string; variant: Variant; what: string; unit: string; value: number }
+  | { kind: 'figure'; model: string; variant: MeasuredVariant; what: string; unit: string; value: number }
   | {
       kind: 'shares';
       model: string;

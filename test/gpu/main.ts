@@ -1,6 +1,14 @@
 import 'reflect-metadata';
 import { fork, type ChildProcess } from 'node:child_process';
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -19,6 +27,7 @@ const HELP = `run.sh OUT [options]      what a GPU does with this project: golde
   --minutes N     no part runs after so many (9)
   --keep          leaves the models that were made, and says where
   --list          names the parts
+  --report        only rewrites results.md, from results.jsonl and the lines of pytorch.py in pytorch.jsonl
 `;
 
 /** Measurements leave few cores for other work. */
@@ -40,7 +49,7 @@ async function main(): Promise<void> {
   const flag = { type: 'boolean' } as const;
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { quick: flag, only: text, minutes: text, keep: flag, list: flag, help: flag },
+    options: { quick: flag, only: text, minutes: text, keep: flag, list: flag, report: flag, help: flag },
   });
   const { quick = false, only = '', minutes = '9' } = values;
   const parts = partsOf(quick).filter(({ name }) => name.includes(only));
@@ -49,8 +58,9 @@ async function main(): Promise<void> {
   if (positionals.length !== 1) throw new Error(`expected one folder for the results\n\n${HELP}`);
   if (!(Number(minutes) > 0)) throw new Error(`--minutes ${minutes}: expected a number above 0`);
   if (parts.length === 0) throw new Error(`--only ${only}: no part is called so; --list names them`);
-  const dir = mkdtempSync(join(tmpdir(), 'ui-rl-gpu-models-'));
   const out = resolve(positionals[0]);
+  if (values.report === true) return writeFileSync(join(out, 'results.md'), report(linesIn(out)));
+  const dir = mkdtempSync(join(tmpdir(), 'ui-rl-gpu-models-'));
   const run: Run = { out, dir, quick, deadline: Date.now() + Number(minutes) * 60_000, lines: [] };
   try {
     await runAll(parts, run);
@@ -60,6 +70,16 @@ async function main(): Promise<void> {
   }
   console.log(`\n${report(run.lines)}\nwritten to ${out}/results.jsonl and results.md`);
   process.exitCode = isWell(run.lines) ? 0 : 1;
+}
+
+/** The lines of earlier runs. */
+function linesIn(out: string): Line[] {
+  return ['results.jsonl', 'pytorch.jsonl']
+    .map((name) => join(out, name))
+    .filter((file) => existsSync(file))
+    .flatMap((file) => readFileSync(file, 'utf8').split('\n'))
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line);
 }
 
 async function runAll(parts: readonly Part[], run: Run): Promise<void> {

@@ -1,4 +1,4 @@
-import { holds, VARIANTS, type Line, type Variant } from './lines';
+import { holds, PYTORCH_VARIANTS, VARIANTS, type Line, type MeasuredVariant, type Variant } from './lines';
 
 type Of<Kind extends Line['kind']> = Extract<Line, { kind: Kind }>;
 
@@ -42,17 +42,19 @@ function checks(lines: readonly Of<'check'>[]): string {
 /** A row for each measurement, a column for each variant, and the ratio of the best other value to the CPU's. */
 function figures(lines: readonly Of<'figure'>[]): string {
   if (lines.length === 0) return '';
-  const rows = new Map<string, Partial<Record<Variant, number>>>();
+  const pytorch = PYTORCH_VARIANTS.filter((name) => lines.some(({ variant }) => variant === name));
+  const columns = [...NAMES, ...pytorch];
+  const rows = new Map<string, Partial<Record<MeasuredVariant, number>>>();
   for (const { model, what, unit, variant, value } of lines) {
     const key = JSON.stringify([model, what, unit]);
     rows.set(key, { ...rows.get(key), [variant]: value });
   }
   const cells = [...rows].map(([key, values]) => [
     ...(JSON.parse(key) as string[]),
-    ...NAMES.map((name) => (values[name] === undefined ? '—' : rounded(values[name]))),
+    ...columns.map((name) => (values[name] === undefined ? '—' : rounded(values[name]))),
     ratios(values),
   ]);
-  return table(['model', 'what', 'unit', ...NAMES, 'GPU / CPU'], cells);
+  return table(['model', 'what', 'unit', ...columns, 'GPU / CPU'], cells);
 }
 
 /** The ratios of each GPU variant, in order. */
