@@ -16,6 +16,7 @@ import torch
 from peft import PeftModel
 from transformers import AutoModelForImageTextToText
 
+import make_gemma3
 import make_idefics2
 import make_idefics3
 import make_internvl
@@ -35,6 +36,7 @@ CASES = {
     **make_idefics2.CASES,
     **make_idefics3.CASES,
     **make_internvl.CASES,
+    **make_gemma3.CASES,
 }
 
 

@@ -55,7 +55,7 @@ describe.each(readdirSync(fixtures))('a conversation with %s', (name) => {
     // LLaVA-OneVision's template writes one more space before an answer than at the end of a prompt; Qwen3.5's omits
     // thoughts.
     expect(before.length > 2).toBe(!/^(llava-onevision|qwen3-5)/.test(name));
-    const imageToken = ['<|image_pad|>', '<image>', '<IMG_CONTEXT>'].find(
+    const imageToken = ['<|image_pad|>', '<image>', '<IMG_CONTEXT>', '<image_soft_token>'].find(
       (each) => each in expected.special_ids,
     )!;
     const placeholders = sampled.filter((id) => id === expected.special_ids[imageToken]);

@@ -303,11 +303,17 @@ export interface Family {
    * are enclosed in U+E0FE and U+E0FF
    */
   finishPrompt?: FinishPrompt;
+  /** text that chat templates write for an image; default: the token of {@link ModelShape.imageTokenId} */
+  readonly templateImage?: string;
   /**
    * tokens of {@link imageText} that messages must not be able to produce, whether or not the tokenizer marks them as
    * special
    */
   readonly imageMarks: readonly string[];
+  /**
+   * whether the tokens of an image attend to each other in both directions: a pass must then read all of them or none
+   */
+  readonly wholeImages: boolean;
   /** rotary positions [3, T] (time, height, width) of a prompt; images in the order of the placeholders */
   positions(tokenIds: readonly number[], images: readonly ImageGeometry[]): Int32Array;
   /** rotary position of the first token after a prompt */

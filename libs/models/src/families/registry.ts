@@ -1,6 +1,7 @@
 import { ModelError } from '../errors';
 import type { Family } from './base';
 import type { FamilyDefinition } from './definition';
+import { gemma3Definition } from './gemma3/definition';
 import { idefics2Definition } from './idefics2/definition';
 import { idefics3Definition } from './idefics3/definition';
 import { internVlDefinition } from './internvl/definition';
@@ -26,6 +27,7 @@ export const familyDefinitions: readonly FamilyDefinition[] = [
   idefics2Definition,
   idefics3Definition,
   internVlDefinition,
+  gemma3Definition,
 ];
 
 /** The model types that can be loaded. */

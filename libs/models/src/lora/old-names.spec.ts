@@ -50,7 +50,7 @@ const times: [string, Record<string, Names>][] = [
   ...['qwen2-vl-a', 'qwen2-vl-b', 'qwen2-5-vl-a', 'qwen2-5-vl-b'].map(
     (name): [string, Record<string, Names>] => [name, qwen],
   ),
-  ...['llava-a', 'llava-b', 'llava-onevision-a', 'llava-onevision-b'].map(
+  ...['llava-a', 'llava-b', 'llava-onevision-a', 'llava-onevision-b', 'gemma3-a', 'gemma3-b'].map(
     (name): [string, Record<string, Names>] => [name, llava],
   ),
   ...['internvl-a', 'internvl-b'].map((name): [string, Record<string, Names>] => [name, internVl]),

@@ -61,7 +61,7 @@ export interface PastTokens {
   /** [B, kvHeads, C, d] */
   keys: Value;
   values: Value;
-  /** [B, 1, 1, C] 0 or a large negative number */
+  /** broadcastable to the scores [B, kvHeads, G·T, C]: 0 or a large negative number */
   bias: Value;
 }
 

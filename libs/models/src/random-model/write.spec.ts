@@ -33,7 +33,7 @@ const WIDTH = 32;
 function largestTokenId(config: Json): number {
   const text = (config.text_config ?? {}) as Json;
   const ids = Object.entries({ ...config, ...text }).filter(([key]) => /_token_(id|index)$/.test(key));
-  return Math.max(...ids.map(([, id]) => id as number));
+  return Math.max(...ids.flatMap(([, id]) => id as number | number[]));
 }
 
 /** A known model with small layers, which keeps its token ids and the part of the vocabulary that they need. */
@@ -46,7 +46,7 @@ function small(id: string): Json {
   const rope = text.rope_scaling as { mrope_section?: number[] } | undefined;
   if (rope?.mrope_section !== undefined) rope.mrope_section = rope.mrope_section.map((pairs) => pairs / 4);
   if ('linear_num_key_heads' in text) shrinkLinearAttention(text);
-  text.vocab_size = Math.min(text.vocab_size as number, largestTokenId(config) + 8);
+  text.vocab_size = Math.min((text.vocab_size as number | undefined) ?? Infinity, largestTokenId(config) + 8);
   if ('shared_expert_intermediate_size' in text) text.shared_expert_intermediate_size = 16;
   if ('num_experts' in text)
     Object.assign(text, { num_experts: 4, num_experts_per_tok: 2, moe_intermediate_size: 48 });
@@ -148,7 +148,7 @@ test.each(distinctModels())(
     const { vocabSize, imageTokenId } = family.shape;
     expect(tokenizer.vocabSize).toBe(vocabSize);
     const { conventions } = definitionOf(family.shape.modelType)!;
-    expect(conventions.image).toContain(tokenizer.tokenOf(imageTokenId));
+    expect(conventions.image).toContain(family.templateImage ?? tokenizer.tokenOf(imageTokenId));
     const said = 'Tap "Wi-Fi" – ünïcode 🙂 123';
     expect(tokenizer.decode(tokenizer.encode(said))).toBe(said);
     const prompt = await makeRenderer(folder).renderPngs(

@@ -14,7 +14,7 @@ export interface ExpandedPrompt {
 export class ImageExpansion {
   constructor(
     private readonly control: ControlTokens,
-    private readonly family: Pick<Family, 'imageText' | 'finishPrompt'>,
+    private readonly family: Pick<Family, 'imageText' | 'finishPrompt' | 'templateImage'>,
     private readonly imageToken: string,
     private readonly tokenizer: Pick<Tokenizer, 'spacesAdded'>,
   ) {}
@@ -24,7 +24,7 @@ export class ImageExpansion {
    * @throws ModelError `bad-input` if the template does not show every image exactly once.
    */
   expand(text: string, images: readonly ImageGeometry[]): ExpandedPrompt {
-    const pieces = this.control.splitAt(text, this.imageToken);
+    const pieces = this.control.splitAt(text, this.family.templateImage ?? this.imageToken);
     if (pieces.length !== images.length + 1) {
       throw new ModelError(
         'bad-input',

@@ -17,7 +17,9 @@ export interface RendererParts {
   tokenizer: Tokenizer;
   chat: ChatTemplate;
   imageProcessor: Pick<ImageProcessor, 'measure'>;
-  family: Pick<Family, 'imageText' | 'finishPrompt' | 'imageMarks'> & { shape: { imageTokenId: number } };
+  family: Pick<Family, 'imageText' | 'finishPrompt' | 'imageMarks' | 'templateImage'> & {
+    shape: { imageTokenId: number };
+  };
 }
 
 export interface RendererOptions {

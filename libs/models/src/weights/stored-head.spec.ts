@@ -47,6 +47,8 @@ function isTied(name: string): boolean {
   const config = JSON.parse(readFileSync(file, 'utf8')) as { text_config?: Json } & Json;
   return [config, config.text_config].some((part) => part?.tie_word_embeddings === true);
 }
+/** Families whose output layer is the embeddings unless config.json denies it. */
+const tiedByDefault = ['gemma3-a', 'gemma3-b'];
 const own = names.filter((name) => !isTied(name));
 const tied = names.filter(isTied);
 
@@ -67,12 +69,32 @@ describe.each(tied)('%s, whose files hold none', (name) => {
     expect(outputOf(await loadModelFolder(dir))).toBe('embeddings');
   });
 
-  test('is refused where nothing says that they are the output layer', async () => {
+  test.each([{ outer: false }, { outer: false, text: false }, ...(tiedByDefault.includes(name) ? [] : [{}])])(
+    'is refused where config.json does not say that they are the output layer: %j',
+    async (flags) => {
+      copyOf(name, flags);
+      await expect(loadModelFolder(dir)).rejects.toThrow(
+        /lm_head\.weight" is missing; if .* set "tie_word_embeddings": true in config\.json/,
+      );
+    },
+  );
+});
+
+test.each(tiedByDefault)(
+  '%s: nothing is needed to say that the output layer is the embeddings',
+  async (name) => {
     copyOf(name, {});
-    await expect(loadModelFolder(dir)).rejects.toThrow(
-      /lm_head\.weight" is missing; if .* set "tie_word_embeddings": true in config\.json/,
-    );
+    expect(outputOf(await loadModelFolder(dir))).toBe('embeddings');
+  },
+);
+
+test('an output layer in the files counts where config.json ties it by saying nothing', async () => {
+  copyOf('gemma3-a', {});
+  await rewriteHead((tensors, _, input) => {
+    const { shape, data } = tensors.get(input)!;
+    tensors.set(HEAD, { shape, data: data.map((value) => value + 1) });
   });
+  expect(outputOf(await loadModelFolder(dir))).toBe('own');
 });
 
 const single = own.filter((name) => readdirSync(join(fixtures, name, 'model')).includes('model.safetensors'));

@@ -5,15 +5,13 @@ import type { WeightStore } from './store';
 
 type Json = Record<string, unknown>;
 
-function untie(section: Json): Json {
-  return section.tie_word_embeddings === true ? { ...section, tie_word_embeddings: false } : section;
-}
+const UNTIED = { tie_word_embeddings: false };
 
-/** The configuration with an untied output layer. */
+/** The configuration with an untied output layer. Some families tie it unless the top level says otherwise. */
 export function withOwnHead(config: Json): Json {
-  const untied = untie(config);
   const text = config.text_config as Json | null | undefined;
-  return text?.tie_word_embeddings === true ? { ...untied, text_config: untie(text) } : untied;
+  const isTied = text?.tie_word_embeddings === true;
+  return { ...config, ...UNTIED, ...(isTied ? { text_config: { ...text, ...UNTIED } } : {}) };
 }
 
 /**

@@ -43,7 +43,15 @@ function conversation(golden: string, { messages, images, response }: Golden): s
   return file;
 }
 
-const names = ['qwen2-vl-b', 'qwen2-5-vl-a', 'qwen3-vl-b', 'qwen3-vl-moe-a', 'qwen3-vl-moe-b', 'qwen3-5-b'];
+const names = [
+  'qwen2-vl-b',
+  'qwen2-5-vl-a',
+  'qwen3-vl-b',
+  'qwen3-vl-moe-a',
+  'qwen3-vl-moe-b',
+  'qwen3-5-b',
+  'gemma3-b',
+];
 
 describe.each(names)('ui-rl export, %s', (name) => {
   const golden = join(fixtures, name);

@@ -56,6 +56,43 @@ export interface DecoderConfig {
   outputGate?: boolean;
   /** whether the weights of norms are offsets from 1 (Qwen3.5) instead of factors */
   normsAddToOne?: boolean;
+  /** factor of token embeddings, default 1 */
+  embeddingScale?: number;
+  /** whether the results of attention and feed-forward network are normalized, too (Gemma 3), default false */
+  normsResults?: boolean;
+  /** activation of the feed-forward network, default `silu` */
+  activation?: 'silu' | 'gelu_tanh';
+  /** factor of attention scores is this number to the power of -0.5; default: headDim */
+  queryScalar?: number;
+  /** the layers with sliding-window attention, if any */
+  window?: WindowConfig;
+  /** see `Family.wholeImages` */
+  wholeImages?: boolean;
+}
+
+/** Layers whose attention reaches back only some tokens. */
+export interface WindowConfig {
+  layers: ReadonlySet<number>;
+  /** number of tokens that a token attends to, itself included */
+  size: number;
+  /** their rotary positions */
+  rope: RopeConfig;
+}
+
+/** Whether attention within prompts needs more than a causal mask. */
+export function hasOwnMask({ window, wholeImages }: DecoderConfig): boolean {
+  return window !== undefined || wholeImages === true;
+}
+
+/** The norms of a layer over its hidden states: `mlp` before the feed-forward network. */
+export function layerNorms({ normsResults }: DecoderConfig): { mlp: string; all: readonly string[] } {
+  const two = ['input_layernorm', 'post_attention_layernorm'];
+  return normsResults === true
+    ? {
+        mlp: 'pre_feedforward_layernorm',
+        all: [...two, 'pre_feedforward_layernorm', 'post_feedforward_layernorm'],
+      }
+    : { mlp: 'post_attention_layernorm', all: two };
 }
 
 /** Number of rotated numbers of each head. */
@@ -90,8 +127,15 @@ export const OWN_HEAD = 'lm_head.weight';
  * `text_config`, or in both: transformers 4 wrote it to either. If the weight files contain a separate output layer,
  * that takes precedence, see `withStoredHead`.
  */
-export function outputWeight(prefix: string, top: ConfigReader, text: ConfigReader): string {
-  const isTied = [top, text].some((reader) => reader.boolean('tie_word_embeddings', false));
+export function outputWeight(
+  prefix: string,
+  top: ConfigReader,
+  text: ConfigReader,
+  isTiedByDefault = false,
+): string {
+  const key = 'tie_word_embeddings';
+  const flags = [top, text].filter((reader) => reader.has(key)).map((reader) => reader.boolean(key));
+  const isTied = flags.length === 0 ? isTiedByDefault : flags.includes(true);
   return isTied ? `${prefix}.embed_tokens.weight` : OWN_HEAD;
 }
 
@@ -112,7 +156,7 @@ export function parseDecoder(
   }
   const headDim = reader.integer('head_dim', defaults.headDim ?? hiddenSize / heads);
   if (headDim % 2 !== 0) throw reader.error('head_dim', 'an even number');
-  reader.oneOf('hidden_act', ['silu'], 'silu');
+  if (own.activation === undefined) reader.oneOf('hidden_act', ['silu'], 'silu');
   if (reader.number('attention_dropout', 0) !== 0) throw reader.error('attention_dropout', '0');
   return {
     ...own,
@@ -215,8 +259,7 @@ export function decoderParameters(text: DecoderConfig): ParameterSpec[] {
     table(input),
     ...linearParameters(decoderLinears(text), hasBias),
     ...layersOf(text).flatMap((layer, index) => [
-      scale(`${layer}.input_layernorm`, text.hiddenSize),
-      scale(`${layer}.post_attention_layernorm`, text.hiddenSize),
+      ...layerNorms(text).all.map((norm) => scale(`${layer}.${norm}`, text.hiddenSize)),
       ...attention(layer, index),
     ]),
     scale(`${text.prefix}.norm`, text.hiddenSize),

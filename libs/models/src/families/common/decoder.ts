@@ -1,7 +1,7 @@
 import { ops, type Value } from '@ui-rl/graph';
 import { gatedMlp } from '../../nn/gated-mlp';
 import type { LayerBuilder } from '../../nn/layer-builder';
-import { decoderLayer, hasKeys, queryOutputs, type DecoderConfig } from './decoder-config';
+import { decoderLayer, hasKeys, layerNorms, queryOutputs, type DecoderConfig } from './decoder-config';
 import { linearAttention, valueSize, type Recurrence } from './linear-attention';
 import { mixtureOfExperts } from './mixture';
 import type { VisionFeatures } from './model';
@@ -23,6 +23,9 @@ export interface TextInputs {
   /** [B, T, rotaryDim / 2] */
   cos: Value;
   sin: Value;
+  /** the same for layers with sliding windows */
+  windowCos?: Value;
+  windowSin?: Value;
   images?: ImageRows;
 }
 
@@ -53,7 +56,8 @@ function lookUp(features: Value, rows: Value): Value {
 /** Hidden states have one row per token, [B·T, hidden], the layout of linear layers. */
 function embed(build: LayerBuilder, text: DecoderConfig, { tokenIds, images }: TextInputs): Value {
   const table = `${text.prefix}.embed_tokens.weight`;
-  const tokens = build.embedding(table, [text.vocabSize, text.hiddenSize], ops.reshape(tokenIds, [-1]));
+  const looked = build.embedding(table, [text.vocabSize, text.hiddenSize], ops.reshape(tokenIds, [-1]));
+  const tokens = text.embeddingScale === undefined ? looked : ops.mul(looked, text.embeddingScale);
   if (images === undefined) return tokens;
   const kept = ops.mul(tokens, ops.reshape(images.textMask, [-1, 1]));
   return ops.add(kept, lookUp(images.features.features, images.rows));
@@ -74,11 +78,14 @@ function project(
   build: LayerBuilder,
   text: DecoderConfig,
   x: Value,
+  layer: number,
   name: string,
   inputs: TextInputs,
 ): GatedProjections {
   const { hiddenSize: inFeatures, headDim, qkvBias: bias } = text;
   const [rows] = x.shape;
+  const isLocal = text.window?.layers.has(layer) === true;
+  const [cos, sin] = isLocal ? [inputs.windowCos!, inputs.windowSin!] : [inputs.cos, inputs.sin];
   const byToken = (value: Value, heads: number): Value =>
     ops.reshape(value, [...inputs.tokenIds.shape, heads * headDim]);
   const linear = (projection: string, outFeatures: number): Value =>
@@ -86,15 +93,21 @@ function project(
   const rotated = (projected: Value, norm: string, heads: number): Value => {
     const byHead = (): Value => ops.reshape(projected, [rows, heads, headDim]);
     const normed = text.qkNorm ? textNorm(build, text, byHead(), `${name}.${norm}`, headDim) : projected;
-    return ops.rotary(byToken(normed, heads), inputs.cos, inputs.sin, heads);
+    return ops.rotary(byToken(normed, heads), cos, sin, heads);
   };
   const { queries, gate } = ungated(text, linear('q_proj', queryOutputs(text)));
   return {
-    q: rotated(queries, 'q_norm', text.heads),
+    q: scaledQueries(text, rotated(queries, 'q_norm', text.heads)),
     k: rotated(linear('k_proj', text.kvHeads * headDim), 'k_norm', text.kvHeads),
     v: byToken(linear('v_proj', text.kvHeads * headDim), text.kvHeads),
     gate,
   };
+}
+
+/** Attention scales scores by headDim^-0.5; queries make up for another scale. */
+function scaledQueries({ queryScalar, headDim }: DecoderConfig, q: Value): Value {
+  if (queryScalar === undefined || queryScalar === headDim) return q;
+  return ops.mul(q, (headDim / queryScalar) ** 0.5);
 }
 
 /** Splits queries [R, heads · headDim] from the gates that follow those of each head. */
@@ -113,9 +126,9 @@ function ungated(
 
 /** The feed-forward network of a layer, dense or a mixture of experts. */
 function feedForward(build: LayerBuilder, text: DecoderConfig, x: Value, layer: number, name: string): Value {
-  const { hiddenSize, intermediateSize: width, mixture } = text;
+  const { hiddenSize, intermediateSize: width, mixture, activation } = text;
   if (mixture?.layers.has(layer) === true) return mixtureOfExperts(build, mixture, x, name);
-  return gatedMlp(build, x, name, { inFeatures: hiddenSize, width, outFeatures: hiddenSize });
+  return gatedMlp(build, x, name, { inFeatures: hiddenSize, width, outFeatures: hiddenSize, activation });
 }
 
 /** The attention result [B·T, inFeatures], and its output projection. */
@@ -136,7 +149,7 @@ function softmaxAttention(
 ): Mixed {
   const name = `${decoderLayer(text, layer)}.self_attn`;
   const value = build.graph.scope('self_attn', () => {
-    const { gate, ...projections } = project(build, text, x, name, inputs);
+    const { gate, ...projections } = project(build, text, x, layer, name, inputs);
     const context = ops.flattenRows(attention(layer, projections));
     return gate === undefined ? context : ops.mul(context, ops.sigmoid(gate));
   });
@@ -175,12 +188,13 @@ function buildLayer(
       ? softmaxAttention(build, text, normed, layer, inputs, attention)
       : stateAttention(build, text, normed, layer, inputs, recurrence!);
     const outFeatures = text.hiddenSize;
-    const attended = ops.add(select(x), build.linear(select(value), projection, { ...size, outFeatures }));
-    const second = textNorm(build, text, attended, `${name}.post_attention_layernorm`, text.hiddenSize);
-    return ops.add(
-      attended,
-      build.graph.scope('mlp', () => feedForward(build, text, second, layer, `${name}.mlp`)),
-    );
+    const result = (y: Value, norm: string): Value =>
+      text.normsResults === true ? textNorm(build, text, y, `${name}.${norm}`, outFeatures) : y;
+    const projected = build.linear(select(value), projection, { ...size, outFeatures });
+    const attended = ops.add(select(x), result(projected, 'post_attention_layernorm'));
+    const second = textNorm(build, text, attended, `${name}.${layerNorms(text).mlp}`, text.hiddenSize);
+    const fed = build.graph.scope('mlp', () => feedForward(build, text, second, layer, `${name}.mlp`));
+    return ops.add(attended, result(fed, 'post_feedforward_layernorm'));
   });
 }
 

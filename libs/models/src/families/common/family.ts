@@ -70,6 +70,7 @@ export function familyFrom(model: VisionLanguageModel): Family {
     linears: () => [...vision.linears(), ...decoderLinears(text)],
     imageTokens: (image) => vision.inputs.imageTokens(image),
     ...(model.prompt ?? plainImages(model)),
+    wholeImages: text.wholeImages === true,
     positions: (tokenIds, images) => model.positions(tokenIds, images),
     nextPosition: (tokenIds, images) => tokenIds.length + ropeDelta(model.positions(tokenIds, images)),
     buildForward: ((options: ForwardOptions) => buildForward(model, options)) as Family['buildForward'],

@@ -11,7 +11,7 @@ import type {
   TrainerFeedOptions,
   TrainerRow,
 } from '../base';
-import { rotaryDimOf } from './decoder-config';
+import { rotaryDimOf, type RopeConfig } from './decoder-config';
 import { LINEAR_ATTENTION_STEP } from './linear-attention';
 import type { VisionLanguageModel } from './model';
 import { copyHalves } from './patch-feeds';
@@ -53,26 +53,87 @@ function textFeeds(
   rows: readonly (ReadPart & { images: readonly ImageGeometry[] })[],
   T: number,
 ): Feeds {
-  const { rope } = model.text;
-  const width = rotaryDimOf(model.text);
   const B = rows.length;
   const ids = new BigInt64Array(B * T);
-  const cos = new Float32Array((B * T * width) / 2);
-  const sin = new Float32Array((B * T * width) / 2);
-  rows.forEach((row, b) => {
+  const placed = rows.map((row, b): PlacedPositions => {
     const { tokenIds, images } = row;
     const from = readFrom(row);
     for (let t = 0; t < readLength(row); t++) ids[b * T + t] = BigInt(tokenIds[from + t]);
-    const positions = readPositions(model.positions(tokenIds, images), row);
-    const tables = textRopeTables(positions, width, rope);
-    copyHalves(tables.cos, width, cos, b * T);
-    copyHalves(tables.sin, width, sin, b * T);
+    return { first: b * T, positions: readPositions(model.positions(tokenIds, images), row) };
   });
   return {
     token_ids: tensor('int64', ids, [B, T]),
-    text_cos: tensor('float32', cos, [B, T, width / 2]),
-    text_sin: tensor('float32', sin, [B, T, width / 2]),
+    ...ropeFeeds(model, placed, [B, T]),
+    ...maskFeeds(model, rows, T),
   };
+}
+
+/** Positions [3, n] of the tokens from number `first` of B·T on. */
+interface PlacedPositions {
+  first: number;
+  positions: Int32Array;
+}
+
+/** Rotary tables [B, T, width / 2]. */
+function ropeFeeds(
+  { text }: VisionLanguageModel,
+  placed: readonly PlacedPositions[],
+  [B, T]: readonly [number, number],
+): Feeds {
+  const width = rotaryDimOf(text);
+  const tables = (name: string, rope: RopeConfig): Feeds => {
+    const cos = new Float32Array((B * T * width) / 2);
+    const sin = new Float32Array((B * T * width) / 2);
+    for (const { first, positions } of placed) {
+      const own = textRopeTables(positions, width, rope);
+      copyHalves(own.cos, width, cos, first);
+      copyHalves(own.sin, width, sin, first);
+    }
+    const shape = [B, T, width / 2];
+    return { [`${name}_cos`]: tensor('float32', cos, shape), [`${name}_sin`]: tensor('float32', sin, shape) };
+  };
+  return { ...tables('text', text.rope), ...(text.window && tables('window', text.window.rope)) };
+}
+
+/**
+ * Index of the last token of this pass that each token attends to: itself, or the last of its image.
+ * @throws ModelError if a pass reads only part of an image, whose tokens attend to each other
+ */
+function maskFeeds(
+  { text, imageTokenId, vision }: VisionLanguageModel,
+  rows: readonly (ReadPart & { images: readonly ImageGeometry[] })[],
+  T: number,
+): Feeds {
+  if (text.wholeImages !== true) return {};
+  const B = rows.length;
+  const last = BigInt64Array.from({ length: B * T }, (_, i) => BigInt(i % T));
+  rows.forEach((row, b) => {
+    const [from, count] = [readFrom(row), readLength(row)];
+    let next = 0;
+    for (const image of row.images) {
+      const begin = row.tokenIds.indexOf(imageTokenId, next);
+      next = begin + vision.inputs.imageTokens(image);
+      if (next <= from || begin >= from + count) continue;
+      if (begin < from || next > from + count) {
+        throw new ModelError(
+          'bad-input',
+          `row ${b}: tokens ${from} to ${from + count - 1} include a part of the image at tokens ${begin} to ${next - 1}; expected all of it or none`,
+        );
+      }
+      last.fill(BigInt(next - 1 - from), b * T + begin - from, b * T + next - from);
+    }
+  });
+  return { last_keys: tensor('int64', last, [B, T]) };
+}
+
+/** Index of each token of a pass over caches in its row. */
+function placeFeeds({ text }: VisionLanguageModel, rows: readonly { cached?: number }[], T: number): Feeds {
+  if (text.window === undefined) return {};
+  const B = rows.length;
+  const places = BigInt64Array.from({ length: B * T }, (_, i) =>
+    BigInt((rows[Math.floor(i / T)].cached ?? 0) + (i % T)),
+  );
+  return { places: tensor('int64', places, [B, T]) };
 }
 
 /** Feature row of each token; `featureRows` (the row of zeros after all features) for text. */
@@ -146,30 +207,24 @@ export function prefillFeeds(
     last_rows: tensor('int64', last),
     inverse_temperature: tensor('float32', Float32Array.from(rows, inverseTemperature)),
     ...(featureRows === null ? {} : imageFeeds(model, rows, T, featureRows)),
-    ...(capacity === undefined ? {} : { past_bias: cacheBias(rows, capacity) }),
+    ...(capacity === undefined
+      ? {}
+      : { past_bias: cacheBias(rows, capacity), ...placeFeeds(model, rows, T) }),
   };
 }
 
 /** Feeds of the sampler for one more token per row, over caches with capacity for `capacity` tokens. */
 export function decodeFeeds(model: VisionLanguageModel, rows: readonly DecodeRow[], capacity: number): Feeds {
-  const { rope } = model.text;
-  const width = rotaryDimOf(model.text);
   const B = rows.length;
   const positions = Int32Array.from({ length: 3 * B }, (_, i) => rows[i % B].position);
-  const tables = textRopeTables(positions, width, rope);
-  const half = (table: Float32Array): Tensor => {
-    const out = new Float32Array((B * width) / 2);
-    copyHalves(table, width, out, 0);
-    return tensor('float32', out, [B, 1, width / 2]);
-  };
   return {
     token_ids: tensor(
       'int64',
       BigInt64Array.from(rows, ({ tokenId }) => BigInt(tokenId)),
       [B, 1],
     ),
-    text_cos: half(tables.cos),
-    text_sin: half(tables.sin),
+    ...ropeFeeds(model, [{ first: 0, positions }], [B, 1]),
+    ...placeFeeds(model, rows, 1),
     last_rows: tensor(
       'int64',
       BigInt64Array.from(rows, (_, b) => BigInt(b)),

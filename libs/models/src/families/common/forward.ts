@@ -7,6 +7,7 @@ import {
   groupedAttention,
   type PastTokens,
 } from '../../nn/attention';
+import { pastWindowBias, visibleBias, windowBias } from '../../nn/attention-masks';
 import { LayerBuilder } from '../../nn/layer-builder';
 import type {
   CriticForward,
@@ -19,7 +20,7 @@ import type {
   VisionOptions,
 } from '../base';
 import { buildDecoder, buildLogits, type Attention, type ImageRows, type TextInputs } from './decoder';
-import { rotaryDimOf, type DecoderConfig } from './decoder-config';
+import { hasOwnMask, rotaryDimOf, type DecoderConfig } from './decoder-config';
 import { mayBeCut, whole } from './distribution';
 import { LINEAR_ATTENTION_STEP, wholeRecurrence } from './linear-attention';
 import { featurePorts, kvLayers, kvPorts } from './ports';
@@ -49,10 +50,12 @@ function declareImageRows(graph: Graph, features: VisionFeatures, length = 'T'):
 
 function declareText(graph: Graph, text: DecoderConfig, length: number | string): TextInputs {
   const pairs = rotaryDimOf(text) / 2;
+  const table = (name: string): Value => graph.input(name, 'float32', ['B', length, pairs]);
   return {
     tokenIds: graph.input('token_ids', 'int64', ['B', length]),
-    cos: graph.input('text_cos', 'float32', ['B', length, pairs]),
-    sin: graph.input('text_sin', 'float32', ['B', length, pairs]),
+    cos: table('text_cos'),
+    sin: table('text_sin'),
+    ...(text.window && { windowCos: table('window_cos'), windowSin: table('window_sin') }),
   };
 }
 
@@ -71,39 +74,75 @@ function byHead(x: Value, { kvHeads, headDim }: DecoderConfig): Value {
   return ops.transpose(ops.reshape(x, [x.shape[0], x.shape[1], kvHeads, headDim]), [0, 2, 1, 3]);
 }
 
+/** Masks of the scores of each layer among the tokens of a pass. */
+function ownBiases(graph: Graph, text: DecoderConfig, length: number | string): (layer: number) => Value {
+  const groups = text.heads / text.kvHeads;
+  if (!hasOwnMask(text)) {
+    const causal = causalBias(graph, groups, length);
+    return () => causal;
+  }
+  const { window, wholeImages } = text;
+  const all =
+    wholeImages === true
+      ? visibleBias(graph.input('last_keys', 'int64', ['B', length]), groups, length)
+      : causalBias(graph, groups, length);
+  const near = window && ops.add(all, windowBias(graph, groups, window.size, length));
+  return (layer) => (window?.layers.has(layer) === true ? near! : all);
+}
+
 /** Attention within prompts. */
 function promptAttention(
   { graph, attention }: LayerBuilder,
   text: DecoderConfig,
   length: number | string = 'T',
 ): Attention {
-  const bias =
-    attention === 'blocks' ? 'causal blocks' : causalBias(graph, text.heads / text.kvHeads, length);
-  return (_, { q, k, v }) => groupedAttention(q, k, v, bias, text);
+  if (attention === 'blocks' && !hasOwnMask(text)) {
+    return (_, { q, k, v }) => groupedAttention(q, k, v, 'causal blocks', text);
+  }
+  const biasOf = ownBiases(graph, text, length);
+  return (layer, { q, k, v }) => groupedAttention(q, k, v, biasOf(layer), text);
 }
 
-/** Declares the cache inputs of capacity C. */
-function declarePast(graph: Graph, text: DecoderConfig): (layer: number) => PastTokens {
+/** Declares the cache inputs of capacity C, for a pass over `length` tokens per row. */
+function declarePast(
+  graph: Graph,
+  text: DecoderConfig,
+  length: number | string,
+): (layer: number) => PastTokens {
   const cacheShape = ['B', text.kvHeads, 'C', text.headDim];
-  const bias = graph.input('past_bias', 'float32', ['B', 1, 1, 'C']);
+  const all = graph.input('past_bias', 'float32', ['B', 1, 1, 'C']);
+  const { window } = text;
+  const near = window && ops.add(all, pastBiasOf(graph, text, window.size, length));
   return (layer) => {
     const { key, value } = kvPorts(layer);
+    const bias = window?.layers.has(layer) === true ? near! : all;
     const keys = graph.input(key.past, 'float32', cacheShape);
     return { keys, values: graph.input(value.past, 'float32', cacheShape), bias };
   };
 }
 
+/** Mask of cached keys outside the window; one token's query heads share a row. */
+function pastBiasOf(
+  graph: Graph,
+  { heads, kvHeads }: DecoderConfig,
+  size: number,
+  length: number | string,
+): Value {
+  const places = graph.input('places', 'int64', ['B', length]);
+  return pastWindowBias(places, length === 1 ? 1 : heads / kvHeads, size);
+}
+
 /** Attention of one token per row over caches. */
 function tokenAttention({ graph }: LayerBuilder, text: DecoderConfig): Attention {
-  const past = declarePast(graph, text);
+  const past = declarePast(graph, text, 1);
   return (layer, { q, k, v }) => cachedAttention(q, k, v, past(layer), text);
 }
 
 /** Attention within prompts whose beginnings are cached. */
 function continuedPromptAttention({ graph }: LayerBuilder, text: DecoderConfig): Attention {
-  const past = declarePast(graph, text);
-  const bias = causalBias(graph, text.heads / text.kvHeads);
-  return (layer, { q, k, v }) => continuedAttention(q, k, v, bias, past(layer), text);
+  const past = declarePast(graph, text, 'T');
+  const biasOf = ownBiases(graph, text, 'T');
+  return (layer, { q, k, v }) => continuedAttention(q, k, v, biasOf(layer), past(layer), text);
 }
 
 const attentions = {

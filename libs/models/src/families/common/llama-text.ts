@@ -59,7 +59,8 @@ const kinds: Record<string, DecoderKind> = {
   },
 };
 
-function parseScaling(rope: ConfigReader): RopeScaling | undefined {
+/** Scaling of a rope section; undefined for none. */
+export function parseScaling(rope: ConfigReader): RopeScaling | undefined {
   const kind = rope.oneOf(
     rope.has('rope_type') ? 'rope_type' : 'type',
     ['default', 'linear', 'llama3', 'dynamic'],

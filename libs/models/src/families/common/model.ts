@@ -46,6 +46,7 @@ export interface VisionPart {
 export interface ImagePrompt {
   imageText(image: ImageGeometry, imageToken: string): ImageText;
   finishPrompt?: FinishPrompt;
+  templateImage?: string;
   imageMarks: readonly string[];
 }
 
