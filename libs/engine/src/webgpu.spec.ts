@@ -15,6 +15,7 @@ const families = [
   'idefics2-b',
   'smolvlm-a',
   'internvl-b',
+  'gemma3-a',
 ];
 
 interface Expected {

@@ -4,6 +4,7 @@ import { PrefixCache } from '../caches/prefix-cache';
 import { EngineError } from '../errors';
 import { Generator } from './generator';
 import type { GenerationResult } from './job';
+import type { ProcessedImage } from '@ui-rl/models';
 import type { NextTokens, TokenModel } from './token-model';
 import type { ResolvedInput } from '../training/data';
 import { HostKvCache } from '../kv-cache/host-kv-cache';
@@ -20,8 +21,13 @@ class Counting implements TokenModel {
   readonly forbiddenTokenIds = [7];
   readonly hasStates = false;
   readonly prefills: number[] = [];
+  /** First and last token of each row of each prefill. */
+  readonly parts: [from: number, until: number][] = [];
 
-  constructor(private readonly memory: number) {}
+  constructor(
+    private readonly memory: number,
+    readonly wholeImages = false,
+  ) {}
 
   grammar(): never {
     throw new Error('it knows no text');
@@ -38,6 +44,7 @@ class Counting implements TokenModel {
 
   prefill(...[, , , prompts]: Parameters<TokenModel['prefill']>): Promise<NextTokens> {
     this.prefills.push(prompts.length);
+    this.parts.push(...prompts.map(({ cached, until }): [number, number] => [cached, until]));
     return Promise.resolve(after(prompts.map(({ prompt }) => Array.from(prompt.tokenIds).at(-1)!)));
   }
 
@@ -293,4 +300,58 @@ test('a row without a next token ends alone, in the middle of others', async () 
     [1, 2, 3, 4],
   ]);
   expect(asked.generator.rowsActive).toBe(0);
+});
+
+describe('a model whose images must be read whole', () => {
+  const image = (key: string, tokens: number): ProcessedImage => ({ key, tokens }) as ProcessedImage;
+  const placeholders = (count: number): number[] => new Array<number>(count).fill(7);
+  const text = (count: number): number[] => new Array<number>(count).fill(1);
+
+  async function generate(deterministic: boolean, prompts: readonly ResolvedInput[]): Promise<Counting> {
+    const options = { maxRows: 4, maxSequence: 40_000, deterministic, prefillTokens: 2048 };
+    const prefixes = new PrefixCache(new CacheMemory(2 ** 20));
+    const model = new Counting(40_000, true);
+    const generator = new Generator(options, prefixes);
+    for (const prompt of prompts) {
+      await generator.generate(model, weights, { prompt, maxTokens: 1, temperature: 0, topP: 1, seed: 0 });
+    }
+    return model;
+  }
+
+  test('reads parts that end after an image, however long images are', async () => {
+    const images = [image('a', 30), image('b', 300), image('c', 600), image('d', 1)];
+    const tokenIds = Int32Array.from([
+      ...[...text(240), ...placeholders(30)],
+      ...[...text(256), ...placeholders(300)],
+      ...[...text(1), ...placeholders(600)],
+      ...[...text(50), ...placeholders(1), ...text(300)],
+    ]);
+    const { parts } = await generate(true, [{ tokenIds, images }]);
+    expect(parts).toEqual([
+      [0, 270],
+      [270, 526],
+      [526, 826],
+      [826, 1427],
+      [1427, 1683],
+      [1683, tokenIds.length],
+    ]);
+  });
+
+  test('reads the rest of a long prompt in parts, each with whole images', async () => {
+    // Parts of 209 tokens, for a prompt of 20000: the first one would end within the image.
+    const first = text(20);
+    const tokenIds = [...first, ...text(200), ...placeholders(40), ...text(19_740)];
+    const prompts = [{ tokenIds: Int32Array.from([...first, 2]), images: [] }];
+    const { parts } = await generate(false, [
+      ...prompts,
+      { tokenIds: Int32Array.from(tokenIds), images: [image('a', 40)] },
+    ]);
+    expect(parts.slice(0, 4)).toEqual([
+      [0, 21],
+      [20, 260],
+      [260, 469],
+      [469, 678],
+    ]);
+    expect(parts.at(-1)?.[1]).toBe(20_000);
+  });
 });

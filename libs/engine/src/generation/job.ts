@@ -1,5 +1,5 @@
 import type { SampleClass, SampleResult } from '@ui-rl/plugin-kit';
-import { sequenceOf, type Sequence } from '../caches/sequence';
+import { sequenceOf, type PlacedImage, type Sequence } from '../caches/sequence';
 import { EngineError } from '../errors';
 import type { TokenGrammar } from '../grammar/token-grammar';
 import type { ResolvedInput } from '../training/data';
@@ -18,6 +18,8 @@ export interface Job {
   /** Equal only for equal prompts. */
   promptKey: string;
   prompt: Sequence;
+  /** Parts of the prompt that a pass must read as a whole. */
+  uncut: readonly PlacedImage[];
   /** Rotary position of the first sampled token. */
   position: number;
   stops: ReadonlySet<number>;
@@ -48,10 +50,12 @@ export function jobOf(
   maxSequence: number,
 ): Omit<Job, 'resolve' | 'reject'> {
   check(request, maxSequence);
+  const prompt = sequenceOf(request.prompt, model.imageTokenId);
   return {
     request,
     promptKey: keyOf(request.prompt),
-    prompt: sequenceOf(request.prompt, model.imageTokenId),
+    prompt,
+    uncut: model.wholeImages ? prompt.images : [],
     position: model.nextPosition(request.prompt),
     stops: new Set([...model.stopTokenIds, ...(request.stop ?? [])]),
     grammar: request.grammar === undefined ? undefined : model.grammar(request.grammar),

@@ -6,7 +6,7 @@ import type { KvCache } from '../kv-cache/kv-cache';
 import type { WeightSet } from '../weights/weight-set';
 import { FairQueue, SHARES, type FairShares } from './fair-queue';
 import { classOf, costOf, type Job } from './job';
-import { DETERMINISTIC_PART, stateKeptAt, type Reading } from './reading';
+import { cutAtLeast, cutAtMost, DETERMINISTIC_PART, stateKeptAt, wholeParts, type Reading } from './reading';
 import {
   cachedSequence,
   decodeInput,
@@ -266,8 +266,8 @@ export class Lane {
       return { job, prefix, cached: prefix?.tokens ?? 0 };
     }
     const prefix = this.parts.prefixes.find(this.weights, job.prompt);
-    let cached = Math.min(prefix?.tokens ?? 0, length - 1);
-    if (this.options.deterministic) cached -= cached % DETERMINISTIC_PART;
+    const known = Math.min(prefix?.tokens ?? 0, length - 1);
+    const cached = this.options.deterministic ? wholeParts(job, known) : cutAtMost(job, known);
     return { job, prefix, cached };
   }
 
@@ -298,7 +298,7 @@ export class Lane {
         const { request, grammar } = job;
         const { prompt, temperature } = request;
         const end = cached[index] < this.keptAt(job) ? this.keptAt(job) : prompt.tokenIds.length;
-        const until = Math.min(end, cached[index] + part);
+        const until = Math.min(end, cutAtLeast(job, cached[index] + part));
         return {
           prompt,
           temperature: scoringTemperature(temperature),
@@ -327,10 +327,11 @@ export class Lane {
   }
 
   /** Stores a prompt as a prefix for others; in deterministic mode its whole parts only. */
-  private async keepPrompt(cache: KvCache, { prompt }: Job, row: number, cached: number): Promise<void> {
+  private async keepPrompt(cache: KvCache, job: Job, row: number, cached: number): Promise<void> {
+    const { prompt } = job;
     const { length } = prompt.tokenIds;
     if (!this.model.hasStates) {
-      const kept = this.options.deterministic ? length - (length % DETERMINISTIC_PART) : length;
+      const kept = this.options.deterministic ? wholeParts(job, length) : length;
       await this.parts.prefixes.keep(this.weights, beginningOf(prompt, kept), cache, row);
     }
     const { counts } = this.parts;

@@ -44,7 +44,7 @@ async function counts(engine: Engine): Promise<Counts> {
   return (await engine.info()) as unknown as Counts;
 }
 
-describe.each(['qwen3-vl-a', 'qwen3-5-a'])('prompts of %s that begin like others', (name) => {
+describe.each(['qwen3-vl-a', 'qwen3-5-a', 'gemma3-a'])('prompts of %s that begin like others', (name) => {
   beforeAll(async () => (model = await TestModel.of(name, ['0.png', '1.png', '2.png'])));
 
   it('are read from there on, images included, and answered as if they were read whole', async () => {

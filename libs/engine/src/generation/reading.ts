@@ -9,10 +9,31 @@ export interface Reading {
 }
 
 /**
- * In deterministic mode, prompts are prefilled in parts of this many tokens and only whole parts are stored: the
- * result of a part depends only on the tokens up to its end.
+ * In deterministic mode, prompts are prefilled in parts of this many tokens, or up to the end of an image that must
+ * not be cut there, and only whole parts are stored: the result of a part depends only on the tokens up to its end.
  */
 export const DETERMINISTIC_PART = 256;
+
+function uncutAt({ uncut }: Pick<Job, 'uncut'>, place: number): Job['uncut'][number] | undefined {
+  return uncut.find(({ start, end }) => start < place && place < end);
+}
+
+/** The last place up to this one at which a prompt may be cut. */
+export function cutAtMost(job: Pick<Job, 'uncut'>, place: number): number {
+  return uncutAt(job, place)?.start ?? place;
+}
+
+/** The first place from this one on at which a prompt may be cut. */
+export function cutAtLeast(job: Pick<Job, 'uncut'>, place: number): number {
+  return uncutAt(job, place)?.end ?? place;
+}
+
+/** Number of tokens in the whole parts among the first `most` tokens of a prompt, in deterministic mode. */
+export function wholeParts(job: Pick<Job, 'uncut'>, most: number): number {
+  let end = 0;
+  for (let next = 0; next <= most; next = cutAtLeast(job, end + DETERMINISTIC_PART)) end = next;
+  return end;
+}
 
 /**
  * Tokens at the end of a prompt that stored states exclude, so that other prompts can continue before them: samples
@@ -22,8 +43,7 @@ export const DETERMINISTIC_PART = 256;
 const STATE_TAIL = 16;
 
 /** Number of tokens after which the states of a prompt are stored; 0 if it is too short. */
-export function stateKeptAt({ prompt }: Job, deterministic: boolean): number {
-  const { length } = prompt.tokenIds;
-  if (!deterministic) return Math.max(0, length - STATE_TAIL);
-  return length - 1 - ((length - 1) % DETERMINISTIC_PART);
+export function stateKeptAt(job: Job, deterministic: boolean): number {
+  const { length } = job.prompt.tokenIds;
+  return deterministic ? wholeParts(job, length - 1) : cutAtMost(job, Math.max(0, length - STATE_TAIL));
 }

@@ -104,6 +104,10 @@ export class SamplerModel implements TokenModel {
     return this.hasStates ? new StatefulKvCache(cache, new RowStates(this.tokens.states)) : cache;
   }
 
+  get wholeImages(): boolean {
+    return this.options.family.wholeImages;
+  }
+
   get hasStates(): boolean {
     return this.tokens.states.length > 0;
   }

@@ -46,6 +46,8 @@ export interface TokenModel {
    * end.
    */
   readonly hasStates: boolean;
+  /** Whether a pass must read all tokens of an image or none; see `Family.wholeImages`. */
+  readonly wholeImages: boolean;
   /** @param maxLength tokens that each row has memory for */
   newCache(maxLength: number): KvCache;
   /** Rotary position of the first token after a prompt. Throws if placeholders and images do not match. */

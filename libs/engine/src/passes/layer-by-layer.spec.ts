@@ -189,6 +189,10 @@ const COMBINATIONS: readonly Combination[] = [
   ['internvl-a', 'full', 'patches'],
   ['internvl-b', 'all', 'patches'],
   ['internvl-b', 'text', 'features'],
+  ['gemma3-a', 'full', 'patches'],
+  ['gemma3-a', 'text', 'none'],
+  ['gemma3-b', 'all', 'patches'],
+  ['gemma3-b', 'text', 'features'],
 ];
 
 const covered = new Set(COMBINATIONS.map(([name]) => familyNameOf(name)));
