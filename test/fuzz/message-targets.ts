@@ -48,6 +48,15 @@ const JSON_MESSAGES: Readonly<Record<string, { schema: MessageSchema<unknown>; s
       { type: 'phase', runId: RUN, at, phase: 'training' },
       { type: 'train_step', runId: RUN, at, step: 3, rolloutIds: ['a', 'b'], metrics: { 'optim/loss': 0.5 } },
       {
+        ...{ type: 'trained_tokens', runId: RUN, at, step: 3 },
+        episodes: [
+          {
+            ...{ rolloutId: 'a', advantage: -0.5 },
+            turns: [{ index: 0, advantages: [-0.5], weights: [1], logprobs: [-0.1] }],
+          },
+        ],
+      },
+      {
         type: 'checkpoint',
         runId: RUN,
         at,

@@ -99,7 +99,7 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
     publishes: [
       ...SERVICE.publishes,
       ...rollouts('train'),
-      ...events('phase', 'train_step', 'checkpoint'),
+      ...events('phase', 'train_step', 'trained_tokens', 'checkpoint'),
       ...[BLOBS, PARCELS],
     ],
     looksUp: [BLOBS, PARCELS],

@@ -9,6 +9,15 @@ const events: Record<RunEvent['type'], object> = {
   service_ready: { service: 'actor', instance: 'abcd' },
   rollout_started: { rolloutId: 'run-g0-r0', actor: 'actor-abcd' },
   train_step: { step: 3, rolloutIds: ['run-g0-r0'], metrics: { 'optim/loss': 0.5 } },
+  trained_tokens: {
+    step: 3,
+    episodes: [
+      {
+        ...{ rolloutId: 'run-g0-r0', advantage: -0.5 },
+        turns: [{ index: 0, advantages: [-0.5, -0.5], weights: [1, 0], logprobs: [-0.1, -0.2] }],
+      },
+    ],
+  },
   checkpoint: { step: 3, name: 'uirl://run/sampler_weights/000003', path: '/runs/run', adapterDigest: 'aa' },
   evaluation: {
     evaluationId: 'baseline-train_goals',

@@ -17,7 +17,7 @@ import {
 import { ConfigurationGroup } from './configuration';
 import { GroupResult } from './curriculum';
 import { IsId, IsRunId, IsToken } from './ids';
-import { Count, NumbersByName } from './limits';
+import { Count, FiniteNumbers, NumbersByName } from './limits';
 
 /** Events on `uirl.event.<run>.<type>`. JSON; the message id makes publishing idempotent. */
 
@@ -113,6 +113,58 @@ export class TrainStepEvent extends EventBase {
   /** Metric name → value: `optim/loss`, `optim/kl_sample_train_v1`, `env/all/reward/total`, `time/train` … */
   @NumbersByName()
   metrics: Record<string, number>;
+}
+
+/** A step's numbers for the T sampled tokens of a turn. */
+export class TrainedTurn {
+  @Count()
+  index: number;
+
+  /** [T] advantages. */
+  @FiniteNumbers()
+  advantages: number[];
+
+  /** [T] weights in the loss: 0 for a token that was masked. */
+  @FiniteNumbers()
+  weights: number[];
+
+  /** [T] log-probabilities by the trainer, before its optimizer step. */
+  @FiniteNumbers()
+  logprobs: number[];
+}
+
+/** A step's numbers for an episode. */
+export class TrainedEpisode {
+  @IsId()
+  rolloutId: string;
+
+  /** Mean over its sampled tokens; null if it has none with an advantage. */
+  @ValidateIf((_, value) => value !== null)
+  @IsNumber()
+  advantage: number | null;
+
+  /** The turns with a gradient; empty for episodes beyond `MAX_TRAINED_TOKENS`. */
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => TrainedTurn)
+  turns: TrainedTurn[];
+}
+
+/** Maximum number of tokens that a `trained_tokens` event describes. */
+export const MAX_TRAINED_TOKENS = 16_384;
+
+/** The advantages of a step, token by token for its first episodes. For readers: no service depends on it. */
+export class TrainedTokensEvent extends EventBase {
+  @Equals('trained_tokens')
+  type: 'trained_tokens';
+
+  @Count()
+  step: number;
+
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => TrainedEpisode)
+  episodes: TrainedEpisode[];
 }
 
 export class CheckpointEvent extends EventBase {
@@ -261,6 +313,7 @@ export type RunEvent =
   | ServiceReadyEvent
   | RolloutStartedEvent
   | TrainStepEvent
+  | TrainedTokensEvent
   | CheckpointEvent
   | EvaluationEvent
   | WarningEvent
@@ -277,6 +330,7 @@ export const EVENTS = {
     service_ready: ServiceReadyEvent,
     rollout_started: RolloutStartedEvent,
     train_step: TrainStepEvent,
+    trained_tokens: TrainedTokensEvent,
     checkpoint: CheckpointEvent,
     evaluation: EvaluationEvent,
     warning: WarningEvent,

@@ -97,6 +97,20 @@ export class Turn {
   @IsString()
   text: string;
 
+  /**
+   * The text that each token adds, for readers; empty for tokens that control the chat, and while a character is
+   * incomplete. Absent if the policy did not return it.
+   */
+  @IsOptional()
+  @IsArray()
+  @IsString({ each: true })
+  tokenTexts?: string[];
+
+  /** The prompt's text, see `PolicyActReply.promptText`. Absent if the policy did not return it. */
+  @IsOptional()
+  @IsString()
+  promptText?: string;
+
   /** The executed actions of the answer, in order; empty if the answer could not be parsed. */
   @Expose()
   @Transform(({ value, obj }: { value: unknown; obj: object }) => value ?? earlierActions(obj))

@@ -16,6 +16,7 @@ import {
   RolloutStartEntity,
   RunEntity,
   StepEntity,
+  TrainedEpisodeEntity,
   TrajectoryEntity,
   TurnEntity,
 } from './entities';
@@ -28,6 +29,7 @@ import {
   rolloutStartRow,
   stepRow,
   storable,
+  trainedEpisodeRows,
   trajectoryRow,
   turnRows,
 } from './rows';
@@ -42,6 +44,9 @@ export interface RecordBatch {
 export interface RecordedBatch {
   newTrajectories: string[];
 }
+
+/** Events with their own tables, which the log leaves out. */
+const KEPT_APART: readonly RunEvent['type'][] = ['train_step', 'trained_tokens', 'rollout_started'];
 
 /** Rows per statement; PostgreSQL accepts at most 65,535 parameters. */
 const CHUNK = 1_000;
@@ -96,6 +101,11 @@ async function recordEvents(manager: EntityManager, events: readonly KeyedEvent[
   );
   await insertNew(
     manager,
+    TrainedEpisodeEntity,
+    of('trained_tokens').flatMap(({ event }) => trainedEpisodeRows(event)),
+  );
+  await insertNew(
+    manager,
     CheckpointEntity,
     of('checkpoint').map(({ event }) => checkpointRow(event)),
   );
@@ -107,7 +117,7 @@ async function recordEvents(manager: EntityManager, events: readonly KeyedEvent[
   for (const { event } of of('evaluation')) await recordEvaluation(manager, event);
   for (const { event } of of('run_created')) await describeRun(manager, event);
   for (const { event } of of('phase')) await setPhase(manager, event);
-  const log = events.filter(({ event }) => event.type !== 'train_step' && event.type !== 'rollout_started');
+  const log = events.filter(({ event }) => !KEPT_APART.includes(event.type));
   await insertNew(manager, EventEntity, log.map(eventRow));
 }
 

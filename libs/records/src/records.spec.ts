@@ -85,6 +85,8 @@ describe.each(backends)('records on %s', (_name, start) => {
       policySpans: [7, 8].map((version) => ({ version, digest: `d${version}`, tokens: 1 })),
       parseError: 'half an action',
       screenText: 'page "Settings"',
+      tokenTexts: ['{"action"', ''],
+      promptText: '<|im_start|>user\n\uFFFC Enable Wi-Fi',
       reward: 0.25,
       rewards: { near: 0.25 },
     });
@@ -94,6 +96,40 @@ describe.each(backends)('records on %s', (_name, start) => {
     const { trajectories } = await listTrajectories(database.dataSource, { runId: RUN });
     expect(trajectories).toEqual([published]);
     await database.dataSource.query(`DELETE FROM runs`);
+  });
+
+  test('an episode has what the first step that trained on it did with each token, also if that is recorded first', async () => {
+    const turns = [{ index: 0, advantages: [-1, -1], weights: [0.5, 0], logprobs: [-0.3, -0.5] }];
+    const trained = (step: number, advantage: number | null) =>
+      keyed(
+        {
+          ...{ type: 'trained_tokens', step },
+          episodes: [
+            { rolloutId: 'r-trained', advantage, turns },
+            { rolloutId: 'r-beyond', advantage: 1, turns: [] },
+          ],
+        } as never,
+        `tokens-${step}`,
+      );
+    await recordAll([], [trained(4, -1), trained(5, null)]);
+    const [before, beyond] = [trajectory('r-trained'), trajectory('r-beyond')];
+    before.turns.push(Object.assign({}, before.turns[0], { index: 1, tokenTexts: ['a', 'b'] }));
+    await recordAll([before, beyond], [trained(4, 9)]);
+    const { index: _index, ...numbers } = turns[0];
+    expect(await findEpisode(database.dataSource, 'r-trained')).toMatchObject({
+      advantage: -1,
+      turns: [
+        { trained: numbers, tokenTexts: null },
+        { trained: null, tokenTexts: ['a', 'b'] },
+      ],
+    });
+    expect(await findEpisode(database.dataSource, 'r-beyond')).toMatchObject({
+      advantage: 1,
+      turns: [{ trained: null }],
+    });
+    expect((await findRun(database.dataSource, RUN))?.log).toEqual([]);
+    await database.dataSource.query(`DELETE FROM runs`);
+    expect(await database.dataSource.query(`SELECT * FROM trained_episodes`)).toEqual([]);
   });
 
   test('a rollout id is recorded once, with the turns of its first version only', async () => {

@@ -3,6 +3,7 @@ import type {
   EvaluationEvent,
   RolloutStartedEvent,
   RunEvent,
+  TrainedTokensEvent,
   TrainStepEvent,
   Trajectory,
 } from '@ui-rl/contracts';
@@ -13,6 +14,7 @@ import type {
   EventEntity,
   RolloutStartEntity,
   StepEntity,
+  TrainedEpisodeEntity,
   TrajectoryEntity,
   TurnEntity,
 } from './entities';
@@ -84,6 +86,8 @@ export function turnRows(source: Trajectory): TurnEntity[] {
     policyMs: turn.policyMs,
     envMs: turn.envMs,
     text: storable(turn.text),
+    tokenTexts: storable(turn.tokenTexts ?? null),
+    promptText: storable(turn.promptText ?? null),
     actions: storable(turn.actions),
     reward: turn.reward ?? null,
     rewards: storable(turn.rewards ?? null),
@@ -101,6 +105,12 @@ export function stepRow(key: string, event: TrainStepEvent): StepEntity {
     metrics: event.metrics,
     rolloutIds: event.rolloutIds,
   }) as unknown as StepEntity;
+}
+
+export function trainedEpisodeRows({ runId, step, episodes }: TrainedTokensEvent): TrainedEpisodeEntity[] {
+  return episodes.map(({ rolloutId, advantage, turns }) =>
+    storable({ rolloutId, step, runId, advantage, turns }),
+  );
 }
 
 export function evaluationRow(event: EvaluationEvent): EvaluationEntity {

@@ -4,6 +4,7 @@ import type {
   PolicySpan,
   Purpose,
   RolloutRequest,
+  TrainedTurn,
   Trajectory,
   TrajectoryStatus,
 } from '@ui-rl/contracts';
@@ -245,7 +246,11 @@ export interface TurnView {
   promptTokens: number;
   imageTokens: number;
   tokenIds: number[];
+  /** The text that each token adds; null if it is not recorded. */
+  tokenTexts: string[] | null;
   logprobs: number[];
+  /** Numbers of the first step that trained on it, token by token; null if none did or recorded them. */
+  trained: Omit<TrainedTurn, 'index'> | null;
   temperature: number;
   policyVersion: number;
   adapterDigest: string;
@@ -273,6 +278,8 @@ export interface EpisodeDetail extends EpisodeSummary {
   finalState: Record<string, unknown> | null;
   /** Step that was trained on it. */
   trainedInStep: number | null;
+  /** Its mean advantage in that step; null if it is not recorded. */
+  advantage: number | null;
   /** The recorded episodes of its group, in the group's order. */
   group: GroupMember[];
   turns: TurnView[];
@@ -305,6 +312,8 @@ export interface TurnPrompt {
   tokenIds: number[];
   /** sha256 of its images, in order. */
   images: string[];
+  /** Its text with U+FFFC in place of each run of image placeholders; null if it is not recorded. */
+  text: string | null;
 }
 
 /** An unreadable message, as stored in the `dead_letters` bucket. */

@@ -3,16 +3,11 @@ import type { BusService } from '@ui-rl/bus';
 import { eventually, makeRollout, makeTask, makeTrajectory, makeTurn } from '@ui-rl/testkit';
 import type { Page } from 'playwright';
 import sharp from 'sharp';
-import { type OpenPage, openPage } from '../test/open-page';
+import { type OpenPage, openPage, overflowOf, VIEWPORTS } from '../test/open-page';
 import { COMPARED, publish, publishCompared, publishRun, RUN } from '../test/shown-run';
 
 /** How people use the page: long answers, many runs, several tabs, Back, a phone. */
 
-const VIEWPORTS = [
-  { width: 390, height: 844 },
-  { width: 1024, height: 768 },
-  { width: 1440, height: 900 },
-];
 const LONG = 'desktop-g0-r0';
 const TOKENS = 700;
 
@@ -98,7 +93,7 @@ async function publishOldRuns(): Promise<void> {
 }
 
 const open = (path: string) => page.goto(`${opened.monitor.url}/#/${path}`);
-const overflow = () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+const overflow = () => overflowOf(page);
 
 describe('pages at three sizes, in both colour schemes', () => {
   const PAGES: [string, string, string][] = [
@@ -215,6 +210,7 @@ describe('an episode', () => {
 
   it('shows the tokens and the images of the prompt', async () => {
     await page.getByText('Prompt (4 tokens)').click();
+    await page.getByText('Token ids').click();
     await page.getByText('7 9×3', { exact: true }).waitFor();
     expect(await page.locator('.prompt-images img').count()).toBe(1);
   });

@@ -102,7 +102,7 @@ test('an episode is played frame by frame, with the actions drawn where they hap
   expect(Math.abs(crosshair!.x + crosshair!.width / 2 - image!.x - 40 * scale)).toBeLessThan(3);
   expect(Math.abs(crosshair!.y + crosshair!.height / 2 - image!.y - 48 * scale)).toBeLessThan(3);
   expect(await text('.details .act')).toEqual(['click 40, 48']);
-  expect(await page.locator('.bars i').count()).toBe(14);
+  expect(await page.locator('.tokens span').count()).toBe(14);
   expect(await text('.stat .note')).toContain('near 0.25, tidy -0.05, task-success 1.00');
   await page.getByRole('button', { name: 'Next frame' }).click();
   expect(await text('.details .act')).toEqual(['swipe 80, 180 → 80, 60\noutside viewport']);

@@ -15,6 +15,18 @@ import { PLUGIN } from './shown-run';
 const ROOT = resolve(__dirname, '../../..');
 const SHOTS = join(ROOT, '.cache', 'monitor-page');
 
+/** A phone, a tablet and a desktop. */
+export const VIEWPORTS = [
+  { width: 390, height: 844 },
+  { width: 1024, height: 768 },
+  { width: 1440, height: 900 },
+];
+
+/** How much wider than the window the page is, in pixels. */
+export function overflowOf(page: Page): Promise<number> {
+  return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+}
+
 /** A monitor with the page as it is shipped, its broker, and a browser. */
 export interface OpenPage {
   nats: NatsServer;

@@ -1,6 +1,6 @@
 import { announceRun } from '@ui-rl/api';
 import type { BusService } from '@ui-rl/bus';
-import { subjects, wilson, type Trajectory, type Turn } from '@ui-rl/contracts';
+import { subjects, wilson, type TrainedEpisode, type Trajectory, type Turn } from '@ui-rl/contracts';
 import { loadRunFile } from '@ui-rl/settings';
 import { makeRollout, makeTask, makeTrajectory, makeTurn } from '@ui-rl/testkit';
 
@@ -51,6 +51,8 @@ function turns(hashes: string[], version: number): Turn[] {
       actions,
       text,
       tokenIds,
+      tokenTexts: piecesOf(text, tokenIds.length),
+      promptText: `<|im_start|>user\n\uFFFC Task ${index}<|im_end|>\n`,
       logprobs: tokenIds.map((token) => -0.02 - ((token * 7 + version) % 5) * 0.15),
       policyVersion: version,
       policyMs: 41.5,
@@ -59,6 +61,32 @@ function turns(hashes: string[], version: number): Turn[] {
       outcome: index === 1 ? 'outside_viewport' : 'ok',
       ...(index === 0 ? {} : { reward: index === 1 ? -0.1 : 0.3, rewards: PAID[index - 1] }),
     });
+  });
+}
+
+/** Pieces of nearly equal length, and nothing for the token that ends the answer. */
+function piecesOf(text: string, tokens: number): string[] {
+  const size = text.length / (tokens - 1);
+  const pieces = Array.from({ length: tokens - 1 }, (_, token) =>
+    text.slice(Math.round(token * size), Math.round((token + 1) * size)),
+  );
+  return [...pieces, ''];
+}
+
+/** A step's numbers for its episodes: the mean reward of each group is its baseline. */
+function trainedEpisodes(episodes: readonly Trajectory[]): TrainedEpisode[] {
+  return episodes.map((episode) => {
+    const group = episodes.filter(({ request }) => request.groupId === episode.request.groupId);
+    const advantage = episode.reward - group.reduce((sum, { reward }) => sum + reward, 0) / group.length;
+    return {
+      ...{ rolloutId: episode.request.rolloutId, advantage },
+      turns: episode.turns.map(({ index, logprobs }) => ({
+        index,
+        advantages: logprobs.map(() => advantage),
+        weights: logprobs.map((_, token) => (token === 2 ? 0 : 1 / 64)),
+        logprobs: logprobs.map((logprob, token) => logprob - (token % 3) * 0.02),
+      })),
+    };
   });
 }
 
@@ -118,6 +146,8 @@ export async function publishRun(bus: BusService, plugin: string, hashes: string
     };
     const rolloutIds = Array.from({ length: 16 }, (_, index) => `${RUN}-g${step}-r${index}`);
     await bus.event({ type: 'train_step', runId: RUN, step: step + 1, rolloutIds, metrics }, `${step}`);
+    const episodes = trainedEpisodes(rolloutIds.map((_, index) => episode(step, index, hashes)));
+    await bus.event({ type: 'trained_tokens', runId: RUN, step: step + 1, episodes }, `${step}`);
   }
   await evaluation(bus, 'baseline', 0, 0.31, 0.28);
   await evaluation(bus, 'warm_start', 0, 0.55, 0.41);

@@ -152,7 +152,12 @@ export class VisionLanguageModel implements Policy {
       const shown = await this.imagesOf({ images: images as Uint8Array[], source: request.requestId });
       const prompt = this.renderer.render(messages, shown);
       const result = await this.sample(prompt, request);
-      return actReply(prompt, result, { text: this.textOf(result), policyVersion: 0 });
+      const reply = actReply(prompt, result, { text: this.textOf(result), policyVersion: 0 });
+      if (request.tokenTexts === true) {
+        reply.tokenTexts = this.renderer.answerTexts(result.tokens);
+        reply.promptText = this.renderer.promptText(prompt.tokenIds);
+      }
+      return reply;
     } catch (error) {
       if (error instanceof ModelError || isFaultOfRequest(error))
         throw new EpisodeFailure('bad_request', error.message);

@@ -92,7 +92,7 @@ export class PolicyActRequest {
   @IsObject({ each: true })
   tools?: object[];
 
-  /** Whether to return the text of each token, too. */
+  /** Whether to return the text of each token and of the prompt, too. */
   @IsOptional()
   @IsBoolean()
   tokenTexts?: boolean;
@@ -173,6 +173,14 @@ export class PolicyActReply {
   @IsArray()
   @IsString({ each: true })
   tokenTexts?: string[];
+
+  /**
+   * The prompt's text for readers, with U+FFFC in place of each run of image placeholders. The middle of a long one is
+   * left out.
+   */
+  @IsOptional()
+  @IsString()
+  promptText?: string;
 
   @IsIn(['stop', 'length'])
   finishReason: 'stop' | 'length';

@@ -11,6 +11,7 @@ import { ImageExpansion } from './image-expansion';
 import { imagesOf, numberImages, type NumberedMessage } from './images';
 import { assertPlaceholders } from './placeholders';
 import { PromptEncoder } from './prompt-encoder';
+import { promptText } from './prompt-text';
 
 /** The parts of a model folder that a renderer needs. */
 export interface RendererParts {
@@ -205,6 +206,19 @@ export class Renderer {
    */
   answerText(tokenIds: readonly number[]): string {
     return this.control.decodeAnswer(tokenIds);
+  }
+
+  /** The text that each sampled token adds to {@link answerText}. */
+  answerTexts(tokenIds: readonly number[]): string[] {
+    const decoder = this.answerDecoder();
+    const texts = tokenIds.map((id) => decoder.push(id));
+    if (texts.length > 0) texts[texts.length - 1] += decoder.flush();
+    return texts;
+  }
+
+  /** Text of a prompt for readers, see `PolicyActReply.promptText`. */
+  promptText(tokenIds: readonly number[]): string {
+    return promptText(tokenIds, this.imageTokenId, (ids) => this.parts.tokenizer.decode(ids));
   }
 
   /** {@link answerText} for a stream of tokens. */

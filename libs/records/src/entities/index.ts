@@ -3,6 +3,7 @@ import { EvaluationEntity, EvaluationTaskEntity } from './evaluation.entity';
 import { EventEntity, RolloutStartEntity } from './event.entity';
 import { RunEntity } from './run.entity';
 import { StepEntity } from './step.entity';
+import { TrainedEpisodeEntity } from './trained-episode.entity';
 import { TrajectoryEntity } from './trajectory.entity';
 import { TurnEntity } from './turn.entity';
 
@@ -14,6 +15,7 @@ export {
   RolloutStartEntity,
   RunEntity,
   StepEntity,
+  TrainedEpisodeEntity,
   TrajectoryEntity,
   TurnEntity,
 };
@@ -23,6 +25,7 @@ export const entities = [
   TrajectoryEntity,
   TurnEntity,
   StepEntity,
+  TrainedEpisodeEntity,
   EvaluationEntity,
   EvaluationTaskEntity,
   CheckpointEntity,

@@ -47,6 +47,14 @@ export class TurnEntity {
   @Column({ type: 'text' })
   text: string;
 
+  /** The text that each token adds; null if the policy did not return it. */
+  @Column({ name: 'token_texts', type: 'text', array: true, nullable: true })
+  tokenTexts: string[] | null;
+
+  /** The prompt's text with U+FFFC in place of images; null if the policy did not return it. */
+  @Column({ name: 'prompt_text', type: 'text', nullable: true })
+  promptText: string | null;
+
   /** The executed actions, in order. */
   @Column({ type: 'jsonb' })
   actions: Record<string, unknown>[];

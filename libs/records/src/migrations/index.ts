@@ -6,6 +6,7 @@ import { TurnsWithPolicySpans1795340000000 } from './1795340000000-turns-with-po
 import { TurnsWithKeptTokens1795400000000 } from './1795400000000-turns-with-kept-tokens';
 import { TrajectoriesWithVerdicts1795420000000 } from './1795420000000-trajectories-with-verdicts';
 import { TurnsWithScreenText1795430000000 } from './1795430000000-turns-with-screen-text';
+import { TokenView1795440000000 } from './1795440000000-token-view';
 
 /** In order; append new ones at the end. */
 export const migrations = [
@@ -17,4 +18,5 @@ export const migrations = [
   TurnsWithKeptTokens1795400000000,
   TrajectoriesWithVerdicts1795420000000,
   TurnsWithScreenText1795430000000,
+  TokenView1795440000000,
 ];

@@ -1,4 +1,4 @@
-import type { PolicySpan, Purpose, RolloutRequest, TrajectoryStatus } from '@ui-rl/contracts';
+import type { PolicySpan, Purpose, RolloutRequest, TrainedTurn, TrajectoryStatus } from '@ui-rl/contracts';
 import type { DataSource } from 'typeorm';
 import type {
   EpisodeDetail,
@@ -163,6 +163,7 @@ export async function findEpisode(dataSource: DataSource, id: string): Promise<E
     [id],
   );
   if (row === undefined) return null;
+  const trained = await trainingOf(dataSource, id);
   return {
     ...summary(row),
     rewards: row.rewards,
@@ -173,9 +174,24 @@ export async function findEpisode(dataSource: DataSource, id: string): Promise<E
     initialState: row.initial_state,
     finalState: row.final_state,
     trainedInStep: row.trained_in_step,
+    advantage: trained?.advantage ?? null,
     group: await groupOf(dataSource, row),
-    turns: await turnsOf(dataSource, id),
+    turns: await turnsOf(dataSource, id, trained?.turns ?? []),
   };
+}
+
+interface TrainedRow {
+  advantage: number | null;
+  turns: TrainedTurn[];
+}
+
+/** The numbers of the first step that trained on an episode. */
+async function trainingOf(dataSource: DataSource, id: string): Promise<TrainedRow | undefined> {
+  const [row] = await dataSource.query<TrainedRow[]>(
+    'SELECT advantage, turns FROM trained_episodes WHERE rollout_id = $1 ORDER BY step LIMIT 1',
+    [id],
+  );
+  return row;
 }
 
 /** Group ids are unique within a run; `group_index` is the place of the group. */
@@ -194,7 +210,7 @@ export async function findPrompt(
   turn: number,
 ): Promise<TurnPrompt | null> {
   const [row] = await dataSource.query<TurnPrompt[]>(
-    `SELECT prompt_token_ids AS "tokenIds", prompt_images AS images FROM turns
+    `SELECT prompt_token_ids AS "tokenIds", prompt_images AS images, prompt_text AS text FROM turns
      WHERE trajectory_id = $1 AND index = $2`,
     [id, turn],
   );
@@ -212,6 +228,7 @@ interface TurnRow {
   prompt_tokens: number;
   image_tokens: number;
   token_ids: number[];
+  token_texts: string[] | null;
   logprobs: number[];
   temperature: number;
   policy_version: number;
@@ -223,10 +240,15 @@ interface TurnRow {
   rewards: Record<string, number> | null;
 }
 
-async function turnsOf(dataSource: DataSource, id: string): Promise<TurnView[]> {
+async function turnsOf(
+  dataSource: DataSource,
+  id: string,
+  trained: readonly TrainedTurn[],
+): Promise<TurnView[]> {
+  const trainedAt = new Map(trained.map(({ index, ...numbers }) => [index, numbers]));
   const rows = await dataSource.query<TurnRow[]>(
     `SELECT index, text, actions, parse_error, outcome, screenshot, screen_text, cardinality(prompt_token_ids) AS prompt_tokens,
-       image_tokens, token_ids, logprobs, temperature, policy_version, adapter_digest, policy_spans,
+       image_tokens, token_ids, token_texts, logprobs, temperature, policy_version, adapter_digest, policy_spans,
        policy_ms, env_ms, reward, rewards
      FROM turns WHERE trajectory_id = $1 ORDER BY index`,
     [id],
@@ -242,7 +264,9 @@ async function turnsOf(dataSource: DataSource, id: string): Promise<TurnView[]> 
     promptTokens: row.prompt_tokens,
     imageTokens: row.image_tokens,
     tokenIds: row.token_ids,
+    tokenTexts: row.token_texts,
     logprobs: row.logprobs,
+    trained: trainedAt.get(row.index) ?? null,
     temperature: row.temperature,
     policyVersion: row.policy_version,
     adapterDigest: row.adapter_digest,

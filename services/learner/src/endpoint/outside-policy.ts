@@ -19,7 +19,6 @@ import type { Sampler, SamplerRequest, SampleResult } from '@ui-rl/plugin-kit';
 import { conversationOf } from '../policy/conversation';
 import type { PolicySnapshot, PolicyWeights } from '../policy/policy-weights';
 import { lackOfRoom, lackOfRoomIn, mostOfPrompt } from '../policy/room';
-import { textsOf } from '../policy/token-texts';
 
 export interface OutsidePolicyParts {
   runId: string;
@@ -102,7 +101,7 @@ export class OutsidePolicy implements ServedPolicy {
     head: Pick<PolicyAnswer, 'model' | 'promptTokenIds'>,
     stops: readonly string[],
   ): PolicyAnswer {
-    const texts = textsOf(this.parts.renderer, ids);
+    const texts = this.parts.renderer.answerTexts(ids);
     const all = ids.map((id, index) => ({ id, logprob: logprobs[index], text: texts[index] }));
     const { tokens, text, stopped } = untilStop(all, stops);
     return { ...head, digest, tokens, text, finish: stopped ? 'stop' : stopReason };

@@ -17,7 +17,6 @@ import { Patience } from './patience';
 import type { PolicyWeights } from './policy-weights';
 import { lackOfRoom, lackOfRoomIn, mostOfPrompt } from './room';
 import type { Screenshots } from './screenshots';
-import { textsOf } from './token-texts';
 
 export type Refusal = { ok: false; error: RequestFailure };
 type ActReply = PolicyActReply | Refusal;
@@ -122,7 +121,10 @@ export class PolicyServer {
       const versionOf = (digest: string): number => weights.stepOf(digest);
       const answered = { text, policyVersion: policy.step, ...(movable ? { versionOf } : {}) };
       const reply = actReply(prompt, result, answered);
-      if (request.tokenTexts === true) reply.tokenTexts = textsOf(renderer, result.tokens);
+      if (request.tokenTexts === true) {
+        reply.tokenTexts = renderer.answerTexts(result.tokens);
+        reply.promptText = renderer.promptText(prompt.tokenIds);
+      }
       return reply;
     } catch (error) {
       if (signal.aborted) return failure('deadline', (signal.reason as Error).message);

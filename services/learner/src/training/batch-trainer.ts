@@ -1,4 +1,4 @@
-import type { Trajectory, Turn } from '@ui-rl/contracts';
+import type { TrainedEpisode, Trajectory, Turn } from '@ui-rl/contracts';
 import type { Engine } from '@ui-rl/plugin-kit';
 import { POLICY } from '../checkpoints/run-models';
 import { Group } from '../episodes/groups';
@@ -14,6 +14,7 @@ import { ReferenceLogprobs } from './reference-logprobs';
 import { assertWithin, isWithin, type StalenessBound } from './staleness';
 import { NOTHING_CARRIED, type Carried } from './stored/kept-episodes';
 import { joinSubsteps, optimizerMetrics } from './step-metrics';
+import { trainedEpisodes } from './trained-tokens';
 import {
   atSampledTokens,
   sequenceOf,
@@ -32,6 +33,8 @@ export interface BatchResult {
   /** Digest of the current weights. */
   digest: string;
   tokens: number;
+  /** Its numbers for each episode, for readers. */
+  episodes: TrainedEpisode[];
   /** The estimator's state for the next batch. */
   carried: Carried;
 }
@@ -116,12 +119,14 @@ export class BatchTrainer {
     const results: Record<string, number>[] = [];
     const criticResults: Record<string, number>[] = [];
     const isWarmup = critic !== undefined && step < critic.warmupSteps;
+    const logprobs = new Map<Turn, Float32Array>();
     let newest = digest;
     for (const part of parts) {
       if (part.critic.length > 0) criticResults.push(await this.critic!.step(part.critic));
       if (part.policy.length === 0 || isWarmup) continue;
       const result = await this.optimizerStep(part.policy, learningRate, replayed);
       results.push(result.metrics);
+      for (const [turn, trained] of result.logprobs) logprobs.set(turn, trained);
       newest = result.digest;
     }
     const tokens = results.reduce((sum, result) => sum + (result['optim/tokens'] ?? 0), 0);
@@ -137,6 +142,12 @@ export class BatchTrainer {
       },
       digest: newest,
       tokens,
+      episodes: trainedEpisodes(
+        groups.flatMap(({ trajectories }) => trajectories),
+        prepared.advantages,
+        parts.flatMap(({ policy }) => policy),
+        logprobs,
+      ),
       carried: prepared.carried,
     };
   }
@@ -146,7 +157,7 @@ export class BatchTrainer {
     groups: readonly Group[],
     substeps: readonly Group[][],
     { bound, replayed, ...told }: Told & { bound: StalenessBound; replayed: ReadonlySet<Turn> },
-  ): Promise<{ parts: Part[]; metrics: Record<string, number>; carried: Carried }> {
+  ): Promise<{ parts: Part[]; advantages: PerTurn; metrics: Record<string, number>; carried: Carried }> {
     const { lossComponent, lossInputs, skipsZeroAdvantages, aggregation, constantTokens } = this.algorithm;
     const sequences = await this.sequencesOf(groups);
     const reference = new ReferenceLogprobs((missing) => this.logprobs(REFERENCE, missing));
@@ -190,6 +201,7 @@ export class BatchTrainer {
     }
     return {
       parts: parts.map(({ policy, critic }) => ({ policy: withWeight(policy), critic })),
+      advantages,
       metrics: { ...metrics, ...corrected },
       carried,
     };
@@ -298,7 +310,7 @@ export class BatchTrainer {
     part: readonly TrainedTurn[],
     learningRate: number,
     replayed: ReadonlySet<Turn>,
-  ): Promise<{ metrics: Record<string, number>; digest: string }> {
+  ): Promise<{ metrics: Record<string, number>; digest: string; logprobs: [Turn, Float32Array][] }> {
     const { loss, lossComponent, lossInputs, regularizers, optimizer, maxGradNorm, minibatches } =
       this.algorithm;
     const turns = part.map((turn) => toTrain(turn, lossInputs, lossComponent.scope));
@@ -314,19 +326,19 @@ export class BatchTrainer {
       minPasses: minibatches,
     });
     const updated = await this.engine.optimStep({ model: POLICY, optimizer, learningRate, maxGradNorm });
-    const compared = part
-      .map(({ sequence }, index) => ({
-        sequence,
-        trained: atSampledTokens(sequence, passes.logprobs[owners[index]]),
-      }))
-      .filter(({ sequence }) => !replayed.has(sequence.turn))
-      .map(({ sequence, trained }) => ({ sampled: sequence.turn.logprobs, trained }));
+    const logprobs = part.map(({ sequence }, index): [Turn, Float32Array] => [
+      sequence.turn,
+      atSampledTokens(sequence, passes.logprobs[owners[index]]),
+    ]);
+    const compared = logprobs
+      .filter(([turn]) => !replayed.has(turn))
+      .map(([turn, trained]) => ({ sampled: turn.logprobs, trained }));
     const metrics = {
       ...optimizerMetrics({ ...passes.metrics, ...updated.metrics }, compared),
       'optim/samples': part.length,
       'optim/sequences': data.length,
     };
-    return { metrics, digest: updated.weights.digest };
+    return { metrics, digest: updated.weights.digest, logprobs };
   }
 }
 

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { BusService } from '@ui-rl/bus';
 import { describeError } from '@ui-rl/retry';
-import { checkpointName, stepFolder } from '@ui-rl/contracts';
+import { checkpointName, stepFolder, type TrainedEpisode } from '@ui-rl/contracts';
 import type { CheckpointStore } from '../checkpoints/checkpoint-store';
 import type { Group } from '../episodes/groups';
 import type { PolicyWeights } from '../policy/policy-weights';
@@ -68,6 +68,16 @@ export class StepReports {
       await bus.event({ type: 'train_step', runId, step, ...lastStep }, String(step));
     }
     if (checkpoints.keeps(step)) await this.publishCheckpoint();
+  }
+
+  /** Publishes the last step's numbers for its tokens. A run does not depend on them. */
+  async publishTokens(episodes: TrainedEpisode[]): Promise<void> {
+    const { bus, runId, progress } = this.parts;
+    if (episodes.length === 0) return;
+    const { step } = progress;
+    await bus
+      .event({ type: 'trained_tokens', runId, step, episodes }, String(step))
+      .catch((error: unknown) => this.logger.warn(`tokens of step ${step}: ${describeError(error)}`));
   }
 
   async publishCheckpoint(): Promise<void> {

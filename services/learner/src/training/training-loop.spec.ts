@@ -40,6 +40,17 @@ it('trains complete groups, saves a checkpoint, tells it, and serves the new pol
     'sampling_client/step_mean': 0,
     'async/steps_off_policy_max': 0,
   });
+  const tokens = await world.events(runId, 'trained_tokens');
+  expect(tokens.map(({ step }) => step)).toEqual([1, 2]);
+  const { episodes } = tokens[1];
+  expect(episodes.map(({ rolloutId }) => rolloutId)).toEqual(steps[1].rolloutIds);
+  expect(episodes.map(({ advantage }) => advantage)).toEqual([0.5, -0.5, -0.5, 0.5]);
+  expect(Object.keys(episodes[0].turns[0]).toSorted()).toEqual([
+    'advantages',
+    'index',
+    'logprobs',
+    'weights',
+  ]);
   expect(Math.abs(steps[1].metrics['optim/kl_sample_train_v1'])).toBeLessThan(1e-4);
   expect(steps[1].metrics['optim/grad_norm']).toBeGreaterThan(0);
   const { 'time/upload': upload, 'time/checkpoint': checkpoint, ...second } = steps[1].metrics;

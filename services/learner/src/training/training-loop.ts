@@ -295,6 +295,7 @@ export class TrainingLoop {
     );
     metrics['idle_ratio/learner'] = waitedMs / 1000 / metrics['time/total'];
     await this.conclude(plan, checkpointMs);
+    await this.parts.reports.publishTokens(trained.episodes);
     this.idleSince = performance.now();
   }
 

@@ -93,8 +93,13 @@ function agreementNote(verdict: boolean, success: boolean | null): string {
 
 function trainedNote(episode: EpisodeDetail): ReactNode {
   if (episode.trainedInStep !== null) {
-    const { runId, trainedInStep: step } = episode;
-    return <a href={links.step(runId, step)}>trained in step {step}</a>;
+    const { runId, trainedInStep: step, advantage } = episode;
+    return (
+      <>
+        <a href={links.step(runId, step)}>trained in step {step}</a>
+        {advantage !== null && `, advantage ${number(advantage)}`}
+      </>
+    );
   }
   return episode.purpose === 'train' ? 'not trained' : 'version that sampled';
 }

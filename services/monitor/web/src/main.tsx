@@ -4,6 +4,7 @@ import 'uplot/dist/uPlot.min.css';
 import './styles/base.css';
 import './styles/parts.css';
 import './styles/episode.css';
+import './styles/tokens.css';
 import './styles/evaluations.css';
 import './styles/configuration.css';
 import './styles/steps.css';

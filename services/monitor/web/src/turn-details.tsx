@@ -1,8 +1,9 @@
 import type { TurnPrompt, TurnView } from '@ui-rl/records';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 import { describe } from './action-overlay';
 import { screenshotUrl, useApi } from './api';
 import { count, duration, number } from './format';
+import { TokenView } from './token-view';
 import { Badge, Problem } from './ui';
 
 export interface TurnDetailsProps {
@@ -20,10 +21,7 @@ export function TurnDetails({ run, episode, turn }: TurnDetailsProps) {
       </p>
       {turn.parseError !== null && <p className="problem">{turn.parseError}</p>}
       <Paid turn={turn} />
-      <code className="sampled" tabIndex={0} aria-label="Answer of the policy">
-        {turn.text}
-      </code>
-      <Logprobs turn={turn} />
+      <TokenView key={`tokens ${turn.index}`} turn={turn} />
       <ScreenText text={turn.screenText} />
       <Prompt key={turn.index} run={run} episode={episode} turn={turn} />
       <p className="muted">
@@ -54,14 +52,44 @@ function PromptTokens({ run, path }: { run: string; path: string }) {
   return (
     <>
       <Problem error={error} />
-      {data !== null && data.images.length > 0 && (
-        <div className="prompt-images">
-          {data.images.map((hash, index) => (
-            <img key={index} src={screenshotUrl(run, hash)} alt={`Image ${index + 1} of the prompt`} />
-          ))}
-        </div>
+      {data !== null && (
+        <>
+          <PromptText run={run} {...data} />
+          <details>
+            <summary>Token ids</summary>
+            <pre tabIndex={0} aria-label="Token ids of the prompt">
+              {runsOf(data.tokenIds).join(' ')}
+            </pre>
+          </details>
+        </>
       )}
-      {data !== null && <pre aria-label="Token ids of the prompt">{runsOf(data.tokenIds).join(' ')}</pre>}
+    </>
+  );
+}
+
+/** The prompt as the policy read it, each image in its place; without recorded text, its images. */
+function PromptText({ run, text, images }: TurnPrompt & { run: string }) {
+  const parts = text === null ? [] : text.split('\uFFFC');
+  // The model may read an image in tiles: the text then has more places than there are images.
+  const isInPlace = parts.length === images.length + 1;
+  const image = (index: number) => (
+    <img key={index} src={screenshotUrl(run, images[index])} alt={`Image ${index + 1} of the prompt`} />
+  );
+  return (
+    <>
+      {!isInPlace && images.length > 0 && (
+        <div className="prompt-images">{images.map((_, index) => image(index))}</div>
+      )}
+      {text !== null && (
+        <pre className="prompt-text" tabIndex={0} aria-label="Text of the prompt">
+          {parts.map((part, index) => (
+            <Fragment key={index}>
+              {index > 0 && (isInPlace ? image(index - 1) : <Badge>image</Badge>)}
+              {part}
+            </Fragment>
+          ))}
+        </pre>
+      )}
     </>
   );
 }
@@ -129,26 +157,4 @@ export function partsOf(rewards: Record<string, number>): string {
   return Object.entries(rewards)
     .map(([name, part]) => `${name} ${number(part)}`)
     .join(', ');
-}
-
-/** One bar per sampled token, as high as its probability. */
-function Logprobs({ turn }: { turn: TurnView }) {
-  const total = turn.logprobs.reduce((sum, logprob) => sum + logprob, 0);
-  return (
-    <div className="logprobs">
-      <div className="bars">
-        {turn.logprobs.map((logprob, index) => (
-          <i
-            key={index}
-            title={`token ${turn.tokenIds[index]}: log-probability ${number(logprob, 3)}, probability ${number(Math.exp(logprob), 3)}`}
-            style={{ height: `${Math.max(4, Math.exp(logprob) * 100)}%` }}
-          />
-        ))}
-      </div>
-      <small className="muted">
-        {count(turn.tokenIds.length)} tokens, log-probability {number(total)} ({count(turn.promptTokens)}{' '}
-        read, {count(turn.imageTokens)} of images)
-      </small>
-    </div>
-  );
 }

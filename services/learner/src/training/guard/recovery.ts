@@ -71,6 +71,7 @@ export class Recovery {
       digest: found?.digest ?? weights.current.digest,
       carried: found?.carried ?? progress.carried,
       tokens: 0,
+      episodes: [],
       metrics: { 'optim/substeps': 0, 'guard/restored_step': step, 'guard/restores': guard.restores },
     };
   }
