@@ -44,7 +44,7 @@ it('trains complete groups, saves a checkpoint, tells it, and serves the new pol
   expect(tokens.map(({ step }) => step)).toEqual([1, 2]);
   const { episodes } = tokens[1];
   expect(episodes.map(({ rolloutId }) => rolloutId)).toEqual(steps[1].rolloutIds);
-  expect(episodes.map(({ advantage }) => advantage)).toEqual([0.5, -0.5, -0.5, 0.5]);
+  expect(episodes.map(({ advantage }) => advantage)).toEqual([0.70711, -0.70711, -0.70711, 0.70711]);
   expect(Object.keys(episodes[0].turns[0]).toSorted()).toEqual([
     'advantages',
     'index',
