@@ -162,7 +162,7 @@ export interface EvaluationComparison {
 export interface StepGroup {
   groupId: string;
   description: string;
-  episodes: EpisodeSummary[];
+  episodes: (EpisodeSummary & GroupMember)[];
 }
 
 /** A step with its training data. */
@@ -285,11 +285,17 @@ export interface EpisodeDetail extends EpisodeSummary {
   turns: TurnView[];
 }
 
+/** An episode beside the others of its group. */
 export interface GroupMember {
   id: string;
   status: TrajectoryStatus;
   success: boolean | null;
   reward: number;
+  turnCount: number;
+  /** sha256 of its last screenshot; null if it has none. */
+  lastScreenshot: string | null;
+  /** Its mean advantage in the step, or in the first one that trained on it; null if it is not recorded. */
+  advantage: number | null;
 }
 
 /** A check of an episode's task with its result. */

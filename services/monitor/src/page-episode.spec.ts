@@ -141,3 +141,113 @@ describe('tokens of an answer', () => {
     expect(await prompt.getByRole('img', { name: 'Image 1 of the prompt' }).count()).toBe(1);
   });
 });
+
+describe('groups', () => {
+  const tiles = (place: number) => page.locator('.group').nth(place).locator('.tile');
+
+  it.each(VIEWPORTS)('are strips within the window of $width pixels', async (viewport) => {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await open(`runs/${RUN}/steps/20`);
+      await tiles(0).first().waitFor();
+      expect(await overflowOf(page)).toBe(0);
+      await opened.shot(`groups-${viewport.width}-${colorScheme}`);
+    }
+    await page.emulateMedia({ colorScheme: 'light' });
+  });
+
+  it('are in the order of rewards, with their last frames and advantages', async () => {
+    await open(`runs/${RUN}/steps/20`);
+    await tiles(0).first().waitFor();
+    expect(await tiles(0).count()).toBe(8);
+    const texts = (await tiles(0).allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim());
+    expect(texts[0]).toBe('success 1.20 advantage +0.13 3 turns');
+    expect(texts[7]).toBe('failure 0.20 advantage −0.88 3 turns');
+    expect(await tiles(0).last().getAttribute('class')).toContain('bad');
+    const last = (await (await fetch(`${opened.monitor.url}/api/episodes/${BLAMED}`)).json()) as {
+      finalScreenshot: string;
+    };
+    expect(await tiles(0).last().getByRole('img').getAttribute('src')).toContain(last.finalScreenshot);
+  });
+
+  it('without signal are folded after the others, in the colour of their result', async () => {
+    await open(`runs/${RUN}/steps/20`);
+    const folded = page.locator('.without-signal');
+    await folded.waitFor();
+    expect(await folded.locator('.badge.good').first().innerText()).toBe('all succeed: no signal');
+    expect(await tiles(1).first().isVisible()).toBe(false);
+    await folded.locator('summary').click();
+    await tiles(1).first().waitFor();
+    expect(await tiles(1).count()).toBe(8);
+  });
+
+  it('are beside each episode, which is marked', async () => {
+    await open(`episodes/${BLAMED}`);
+    await tiles(0).first().waitFor();
+    expect(await tiles(0).count()).toBe(8);
+    expect(await page.locator('.tile[aria-current]').getAttribute('title')).toBe(BLAMED);
+    await tiles(0).first().click();
+    await page.getByText('1 of 8 in the group').waitFor();
+  });
+});
+
+describe('two episodes', () => {
+  const SUCCESS = `${RUN}-g19-r0`;
+
+  it.each(VIEWPORTS)('are side by side within the window of $width pixels', async (viewport) => {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await open(`episodes/${BLAMED}?beside=${SUCCESS}&turn=2&difference=before`);
+      await page.locator('.pair .said').nth(1).filter({ hasText: 'differ' }).waitFor();
+      expect(await page.locator('.pair .screen').count()).toBe(2);
+      expect(await overflowOf(page)).toBe(0);
+      await opened.shot(`beside-${viewport.width}-${colorScheme}`);
+    }
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.setViewportSize(VIEWPORTS[2]);
+  });
+
+  it('are chosen from the group or the task, and played together', async () => {
+    await open(`episodes/${BLAMED}`);
+    await page.getByLabel('Side by side').selectOption(SUCCESS);
+    await page.locator('.pair').waitFor();
+    expect(page.url()).toContain(`beside=${SUCCESS}`);
+    expect(await page.locator('.pair .pane-title strong').allInnerTexts()).toEqual(['0.20', '1.20']);
+    expect(await page.getByLabel('Side by side').locator('optgroup').count()).toBe(2);
+    await page.keyboard.press('ArrowRight');
+    await eventually('both in turn 2', async () => {
+      const acts = await page.locator('.pair .act').allInnerTexts();
+      return acts.length === 2 && acts.every((act) => act.startsWith('swipe'));
+    });
+    await page.getByText('Both episodes have the same actions.').waitFor();
+    await page.getByRole('link', { name: 'Side by side' }).nth(1).click();
+    await eventually('another one', async () => !page.url().includes(SUCCESS));
+  });
+
+  it('that differ name the first turn in which they do', async () => {
+    await open(`episodes/${BLAMED}?beside=${LONG}`);
+    await page.locator('.pair').waitFor();
+    await page.getByRole('button', { name: 'Next frame' }).click();
+    await page.getByRole('button', { name: 'turn 1', exact: true }).click();
+    expect(await page.locator('.player .place').innerText()).toBe('Turn 1 of 3');
+    expect(await page.locator('.pair .act').allInnerTexts()).toEqual(['click 40, 48', 'finish: done']);
+  });
+
+  it('or one, have the pixels marked that change', async () => {
+    await open(`episodes/${BLAMED}`);
+    await page.getByLabel('Differences').selectOption('before');
+    await page.getByRole('button', { name: 'Next frame' }).click();
+    const said = page.locator('.frame .said');
+    await said.filter({ hasText: /^\d+\.\d % of the pixels differ$/ }).waitFor();
+    const marked = await page.locator('canvas.difference').evaluate((each) => {
+      const canvas = each as HTMLCanvasElement;
+      const { data } = canvas.getContext('2d')!.getImageData(0, 0, canvas.width, canvas.height);
+      return data.filter((value, at) => at % 4 === 3 && value > 0).length / (canvas.width * canvas.height);
+    });
+    expect(`${(marked * 100).toFixed(1)} % of the pixels differ`).toBe(await said.innerText());
+    await open(`episodes/${BLAMED}?beside=${SUCCESS}&difference=beside`);
+    await page.locator('.pair .said').nth(1).filter({ hasText: 'No pixel differs' }).waitFor();
+  });
+});

@@ -40,6 +40,9 @@ const COLUMNS = `
   t.token_count, t.policy_version, t.started_at, t.finished_at,
   (SELECT u.screenshot FROM turns u WHERE u.trajectory_id = t.id AND u.index = 0) AS thumbnail`;
 
+const LAST_SCREENSHOT = `COALESCE(t.final_screenshot,
+  (SELECT u.screenshot FROM turns u WHERE u.trajectory_id = t.id ORDER BY u.index DESC LIMIT 1)) AS "lastScreenshot"`;
+
 const MAX_PAGE = 200;
 
 /** Episodes of a run, latest first. An invalid cursor counts as the start. */
@@ -127,12 +130,15 @@ export async function findStep(
     [runId, step],
   );
   if (row === undefined) return null;
-  const rows = await dataSource.query<EpisodeRow[]>(
-    `SELECT ${COLUMNS} FROM trajectories t WHERE t.run_id = $1 AND t.id = ANY($2) ORDER BY array_position($2, t.id)`,
-    [runId, row.rollout_ids],
+  const rows = await dataSource.query<(EpisodeRow & Pick<GroupMember, 'lastScreenshot' | 'advantage'>)[]>(
+    `SELECT ${COLUMNS}, ${LAST_SCREENSHOT},
+       (SELECT e.advantage FROM trained_episodes e WHERE e.rollout_id = t.id AND e.step = $3) AS advantage
+     FROM trajectories t WHERE t.run_id = $1 AND t.id = ANY($2) ORDER BY array_position($2, t.id)`,
+    [runId, row.rollout_ids, step],
   );
   const groups = new Map<string, StepGroup>();
-  for (const episode of rows.map(summary)) {
+  for (const { lastScreenshot, advantage, ...own } of rows) {
+    const episode = { ...summary(own), lastScreenshot, advantage };
     const { groupId, description } = episode;
     const group = groups.get(groupId) ?? { groupId, description, episodes: [] };
     group.episodes.push(episode);
@@ -197,8 +203,10 @@ async function trainingOf(dataSource: DataSource, id: string): Promise<TrainedRo
 /** Group ids are unique within a run; `group_index` is the place of the group. */
 function groupOf(dataSource: DataSource, { run_id, group_id }: EpisodeRow): Promise<GroupMember[]> {
   return dataSource.query<GroupMember[]>(
-    `SELECT id, status, success, reward FROM trajectories WHERE run_id = $1 AND group_id = $2
-     ORDER BY (request ->> 'indexInGroup')::int, id LIMIT 1000`,
+    `SELECT t.id, t.status, t.success, t.reward, t.turn_count AS "turnCount", ${LAST_SCREENSHOT},
+       (SELECT e.advantage FROM trained_episodes e WHERE e.rollout_id = t.id ORDER BY e.step LIMIT 1) AS advantage
+     FROM trajectories t WHERE t.run_id = $1 AND t.group_id = $2
+     ORDER BY (t.request ->> 'indexInGroup')::int, t.id LIMIT 1000`,
     [run_id, group_id],
   );
 }

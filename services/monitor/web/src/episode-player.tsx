@@ -1,10 +1,11 @@
 import type { JudgedEpisode, TurnView } from '@ui-rl/records';
 import { useEffect, useRef, useState } from 'react';
 import { screenshotUrl } from './api';
+import { BesideChooser, FirstDifference, PaneTitle, useBeside } from './beside';
 import { links, useParam } from './route';
 import { Screen } from './screen';
 import { TurnDetails } from './turn-details';
-import { Card, Empty, Result } from './ui';
+import { Card, Empty, Problem, Result } from './ui';
 
 /** A turn's screenshot, or the final one. */
 interface Frame {
@@ -20,16 +21,20 @@ function framesOf({ turns, finalScreenshot }: JudgedEpisode): Frame[] {
   return [...turns.map((turn) => ({ hash: turn.screenshot, turn })), ...last];
 }
 
-/** Plays an episode frame by frame. The address says which one: `?turn=3`. */
+/** Plays an episode frame by frame, alone or beside another one of its task. The address says which: `?turn=3`. */
 export function EpisodePlayer({ episode }: { episode: JudgedEpisode }) {
   const frames = framesOf(episode);
+  const { other, error } = useBeside();
+  const others = other === null ? [] : framesOf(other);
   const [chosen, choose] = useParam('turn');
   const [scale, setScale] = useParam('scale');
+  const [difference, setDifference] = useParam('difference');
   const [speed, setSpeed] = useState('1');
   const [isPlaying, play] = useState(false);
-  const at = Math.min(Math.max((Number(chosen) || 1) - 1, 0), frames.length - 1);
-  const isLast = at >= frames.length - 1;
-  const go = (index: number) => choose(String(Math.min(Math.max(index, 0), frames.length - 1) + 1));
+  const last = Math.max(frames.length, others.length) - 1;
+  const at = Math.min(Math.max((Number(chosen) || 1) - 1, 0), last);
+  const isLast = at >= last;
+  const go = (index: number) => choose(String(Math.min(Math.max(index, 0), last) + 1));
   const playOrPause = () => {
     if (!isPlaying && isLast) go(0);
     play(!isPlaying);
@@ -40,13 +45,14 @@ export function EpisodePlayer({ episode }: { episode: JudgedEpisode }) {
     const timer = setTimeout(() => (isLast ? play(false) : go(at + 1)), 1_000 / Number(speed));
     return () => clearTimeout(timer);
   }, [isPlaying, isLast, at, speed]);
-  const frame = frames[at];
-  if (frame === undefined)
+  if (frames.length === 0)
     return (
-      <Card aside={<Group episode={episode} />} title="Turns">
+      <Card aside={<Neighbours episode={episode} />} title="Turns">
         <Empty>No turn was played.</Empty>
       </Card>
     );
+  const isAtEnd = at >= episode.turns.length;
+  const panes = { at, scale, difference };
   return (
     <section className="card player" aria-label="Player">
       <header>
@@ -61,7 +67,7 @@ export function EpisodePlayer({ episode }: { episode: JudgedEpisode }) {
             →
           </button>
           <strong className="place" aria-live="polite">
-            {frame.turn === null ? 'At the end' : `Turn ${at + 1}`}{' '}
+            {isAtEnd ? 'At the end' : `Turn ${at + 1}`}{' '}
             <span className="muted">of {episode.turns.length}</span>
           </strong>
           <select aria-label="Speed" value={speed} onChange={(event) => setSpeed(event.target.value)}>
@@ -79,32 +85,90 @@ export function EpisodePlayer({ episode }: { episode: JudgedEpisode }) {
               </option>
             ))}
           </select>
+          <select
+            aria-label="Differences"
+            value={difference}
+            onChange={(event) => setDifference(event.target.value)}
+          >
+            <option value="">No differences</option>
+            <option value="before">Since the frame before</option>
+            {other !== null && <option value="beside">To the other episode</option>}
+          </select>
+          <BesideChooser episode={episode} />
         </div>
-        <Group episode={episode} />
+        <Neighbours episode={episode} />
       </header>
-      <div className="shown">
-        <div className={`frame ${scale === '' ? '' : 'scrolls'}`} tabIndex={scale === '' ? undefined : 0}>
-          <Screen
-            run={episode.runId}
-            hash={frame.hash}
-            actions={frame.turn?.actions ?? []}
-            scale={scale === '' ? 'fit' : Number(scale) || 1}
-          />
+      <Problem error={error} />
+      {other === null ? (
+        <div className="shown">
+          <Pane episode={episode} frames={frames} {...panes} />
         </div>
-        {frame.turn === null ? (
-          <div className="details">
-            <p className="act">
-              <strong>At the end</strong>
-            </p>
-            <Result status={episode.status} success={episode.success} />
+      ) : (
+        <>
+          <FirstDifference episode={episode} other={other} go={go} />
+          <div className="pair">
+            <div>
+              <PaneTitle episode={episode} />
+              <Pane episode={episode} frames={frames} others={others} otherRun={other.runId} {...panes} />
+            </div>
+            <div>
+              <PaneTitle episode={other} />
+              <Pane episode={other} frames={others} others={frames} otherRun={episode.runId} {...panes} />
+            </div>
           </div>
-        ) : (
-          <TurnDetails run={episode.runId} episode={episode.id} turn={frame.turn} />
-        )}
-      </div>
+        </>
+      )}
       <Filmstrip run={episode.runId} frames={frames} at={at} go={go} />
+      {other !== null && <Filmstrip run={other.runId} frames={others} at={at} go={go} />}
       <p className="note">Keys: ← and → change the frame, Space plays.</p>
     </section>
+  );
+}
+
+interface PaneProps {
+  episode: JudgedEpisode;
+  frames: Frame[];
+  at: number;
+  scale: string;
+  difference: string;
+  /** Frames of the episode beside it. */
+  others?: Frame[];
+  otherRun?: string;
+}
+
+/** A frame with its details; the last frame stays after the end. */
+function Pane({ episode, frames, at, scale, difference, others = [], otherRun = '' }: PaneProps) {
+  const place = Math.min(at, frames.length - 1);
+  const frame = frames[place];
+  if (frame === undefined) return <Empty>No turn was played.</Empty>;
+  const { runId, status, success } = episode;
+  const before = difference === 'before' ? frames[place - 1] : undefined;
+  const beside = difference === 'beside' ? others[Math.min(at, others.length - 1)] : undefined;
+  const comparedTo = before
+    ? screenshotUrl(runId, before.hash)
+    : beside && screenshotUrl(otherRun, beside.hash);
+  return (
+    <>
+      <div className={`frame ${scale === '' ? '' : 'scrolls'}`} tabIndex={scale === '' ? undefined : 0}>
+        <Screen
+          run={runId}
+          hash={frame.hash}
+          actions={frame.turn?.actions ?? []}
+          scale={scale === '' ? 'fit' : Number(scale) || 1}
+          comparedTo={comparedTo}
+        />
+      </div>
+      {frame.turn === null ? (
+        <div className="details">
+          <p className="act">
+            <strong>At the end</strong>
+          </p>
+          <Result status={status} success={success} />
+        </div>
+      ) : (
+        <TurnDetails run={runId} episode={episode.id} turn={frame.turn} />
+      )}
+    </>
   );
 }
 
@@ -118,7 +182,7 @@ interface FilmstripProps {
 function Filmstrip({ run, frames, at, go }: FilmstripProps) {
   const strip = useRef<HTMLOListElement>(null);
   useEffect(() => {
-    const shown = strip.current?.children[at] as HTMLElement | undefined;
+    const shown = strip.current?.children[Math.min(at, frames.length - 1)] as HTMLElement | undefined;
     if (shown === undefined || strip.current === null) return;
     strip.current.scrollLeft = shown.offsetLeft - (strip.current.clientWidth - shown.clientWidth) / 2;
   }, [at]);
@@ -131,7 +195,7 @@ function Filmstrip({ run, frames, at, go }: FilmstripProps) {
             <button
               type="button"
               aria-label={name}
-              aria-current={index === at ? 'true' : undefined}
+              aria-current={index === Math.min(at, frames.length - 1) ? 'true' : undefined}
               onClick={() => go(index)}
             >
               <img src={screenshotUrl(run, hash)} alt="" loading="lazy" />
@@ -145,7 +209,7 @@ function Filmstrip({ run, frames, at, go }: FilmstripProps) {
 }
 
 /** The neighbours in the episode's group. */
-function Group({ episode: { id, group } }: { episode: JudgedEpisode }) {
+function Neighbours({ episode: { id, group } }: { episode: JudgedEpisode }) {
   const place = group.findIndex((each) => each.id === id);
   if (group.length < 2 || place < 0) return null;
   const [before, after] = [group[place - 1], group[place + 1]];

@@ -7,7 +7,8 @@ import { EpisodePlayer } from './episode-player';
 import { count, day, duration, number } from './format';
 import { links, useTitle } from './route';
 import { partsOf } from './turn-details';
-import { Badge, Problem, Result, Stat } from './ui';
+import { GroupStrip } from './group-strip';
+import { Badge, Card, Problem, Result, Stat } from './ui';
 
 export function EpisodeView({ id }: { id: string }) {
   // Recorded later than opened, or trained later than recorded: both change the page.
@@ -48,6 +49,16 @@ function Episode({ episode }: { episode: JudgedEpisode }) {
       {episode.invalidReason !== null && <Problem error={`Invalid: ${episode.invalidReason}`} />}
       <Summary episode={episode} />
       <EpisodePlayer episode={episode} />
+      {episode.group.length > 1 && (
+        <Card title="Group" aside={<span className="muted">{episode.groupId} · by reward</span>}>
+          <GroupStrip
+            run={episode.runId}
+            members={episode.group}
+            current={episode.id}
+            below={({ id }) => id !== episode.id && <a href={links.beside(episode.id, id)}>Side by side</a>}
+          />
+        </Card>
+      )}
       <EpisodeChecks episode={episode} />
     </>
   );

@@ -49,6 +49,9 @@ export const links = {
     `#/runs/${[run, 'episodes', evaluation, ...(taskId === undefined ? [] : [taskId])].map(encodeURIComponent).join('/')}`,
   step: (run: string, step: number) => `#/runs/${encodeURIComponent(run)}/steps/${step}`,
   compare: (runs: readonly string[]) => `#/compare/${runs.map(encodeURIComponent).join(',')}`,
+  /** Two episodes of a task, side by side. */
+  beside: (id: string, other: string) =>
+    `#/episodes/${encodeURIComponent(id)}?beside=${encodeURIComponent(other)}`,
   episode: (id: string, turn?: string) =>
     `#/episodes/${encodeURIComponent(id)}${turn === undefined || turn === '' ? '' : `?turn=${turn}`}`,
 };

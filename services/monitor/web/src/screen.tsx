@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { ActionOverlay } from './action-overlay';
 import { screenshotUrl } from './api';
+import { FrameDifference } from './frame-difference';
 
 export interface ScreenProps {
   run: string;
@@ -8,6 +9,8 @@ export interface ScreenProps {
   actions: Record<string, unknown>[];
   /** CSS pixels per pixel of the screenshot; `fit`: as large as its place allows. */
   scale: number | 'fit';
+  /** Address of a screenshot whose differences to this one are marked. */
+  comparedTo?: string | undefined;
 }
 
 interface Size {
@@ -16,7 +19,7 @@ interface Size {
 }
 
 /** A screenshot with the actions that were decided on it. */
-export function Screen({ run, hash, actions, scale }: ScreenProps) {
+export function Screen({ run, hash, actions, scale, comparedTo }: ScreenProps) {
   const [loaded, setLoaded] = useState<Size & { hash: string }>();
   const [missing, setMissing] = useState<string>();
   if (missing === hash) return <div className="screen missing">The screenshot was deleted.</div>;
@@ -35,6 +38,7 @@ export function Screen({ run, hash, actions, scale }: ScreenProps) {
         }
         onError={() => setMissing(hash)}
       />
+      {comparedTo !== undefined && <FrameDifference url={screenshotUrl(run, hash)} other={comparedTo} />}
       {size !== undefined && actions.length > 0 && <ActionOverlay actions={actions} size={size} />}
     </div>
   );

@@ -1,8 +1,9 @@
-import type { EpisodeSummary, StepDetail, StepGroup } from '@ui-rl/records';
-import { screenshotUrl, useApi, useVersion } from './api';
+import type { StepDetail } from '@ui-rl/records';
+import { useApi, useVersion } from './api';
 import { count, day, number, percent } from './format';
+import { GroupCard, hasSignal } from './group-strip';
 import { links, useTitle } from './route';
-import { Badge, Card, Problem, Result, Stat } from './ui';
+import { Card, Problem, Stat } from './ui';
 
 /** The training data of a step: its groups, and the episodes of each. */
 export function StepView({ run, step }: { run: string; step: number }) {
@@ -31,7 +32,7 @@ export function StepView({ run, step }: { run: string; step: number }) {
 }
 
 function Step({ data }: { data: StepDetail }) {
-  const { metrics, groups, missing } = data;
+  const { runId, metrics, groups, missing } = data;
   const episodes = groups.reduce((sum, group) => sum + group.episodes.length, 0);
   return (
     <>
@@ -61,50 +62,14 @@ function Step({ data }: { data: StepDetail }) {
         />
       </div>
       <div className="groups">
-        {groups.map((group) => (
-          <Group key={group.groupId} group={group} />
-        ))}
+        {groups
+          .toSorted((a, b) => Number(hasSignal(b.episodes)) - Number(hasSignal(a.episodes)))
+          .map(({ groupId, description, episodes: members }) => (
+            <GroupCard key={groupId} run={runId} {...{ groupId, description, members }} />
+          ))}
       </div>
       <Metrics metrics={metrics} />
     </>
-  );
-}
-
-function Group({ group: { groupId, description, episodes } }: { group: StepGroup }) {
-  const rewards = episodes.map(({ reward }) => reward);
-  const mean = rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
-  const isMixed = rewards.some((reward) => reward !== rewards[0]);
-  return (
-    <Card
-      title={description}
-      aside={
-        <span className="muted">
-          {groupId} · mean reward {number(mean)} {!isMixed && <Badge>no difference</Badge>}
-        </span>
-      }
-    >
-      <div className="group">
-        {episodes.map((episode) => (
-          <Tile key={episode.id} episode={episode} />
-        ))}
-      </div>
-    </Card>
-  );
-}
-
-function Tile({ episode }: { episode: EpisodeSummary }) {
-  const { id, runId, thumbnail, status, success, reward, turnCount } = episode;
-  return (
-    <a className="tile" href={links.episode(id)} title={id}>
-      {thumbnail === null ? (
-        <span className="no-screen" />
-      ) : (
-        <img src={screenshotUrl(runId, thumbnail)} alt="" />
-      )}
-      <Result status={status} success={success} />
-      <strong>{number(reward)}</strong>
-      <span className="muted">{turnCount === 1 ? '1 turn' : `${count(turnCount)} turns`}</span>
-    </a>
   );
 }
 
