@@ -62,32 +62,39 @@ export const SYSTEM_PACKAGES = [
 ];
 
 /** The sources as compiled for tests, and the libs by name. */
-async function sources() {
+async function sources(module = 'commonjs') {
   const { transform } = await import('@swc/core');
   const { jest } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const [, options] = Object.values(jest.transform)[0];
+  const [, compiled] = Object.values(jest.transform)[0];
+  const options = { ...compiled, module: { type: module }, swcrc: false };
   return {
     name: 'sources',
     resolveId: (id) =>
       id.startsWith('@ui-rl/') ? join(root, 'libs', id.slice('@ui-rl/'.length), 'src/index.ts') : null,
     transform: async (code, id) =>
-      id.endsWith('.ts') ? (await transform(code, { ...options, swcrc: false, filename: id })).code : null,
+      id.endsWith('.ts') ? (await transform(code, { ...options, filename: id })).code : null,
   };
 }
 
-/** Bundles the command and its engine thread into one file each. */
-export async function buildCommand(out) {
+/** Bundles a command and its engine thread into one file each. */
+export async function buildCommand(
+  out,
+  { input = { main: join(here, 'main.ts') }, options = {}, output = {}, module } = {},
+) {
   const { rolldown } = await import('rolldown');
+  const { plugins = [], ...others } = options;
   const bundle = await rolldown({
-    input: { main: join(here, 'main.ts'), worker: join(root, 'libs/engine/src/worker.ts') },
-    plugins: [await sources()],
+    ...others,
+    input: { ...input, worker: join(root, 'libs/engine/src/worker.ts') },
+    plugins: [...plugins, await sources(module)],
     cwd: root,
     platform: 'node',
     // A package that is not installed is optional for its importer.
     external: (id) => PACKAGES.some((name) => id === name || id.startsWith(`${name}/`)),
     logLevel: 'silent',
   });
-  await bundle.write({ dir: out, format: 'cjs', entryFileNames: '[name].js', chunkFileNames: 'shared.js' });
+  const names = { entryFileNames: '[name].js', chunkFileNames: 'shared.js' };
+  await bundle.write({ dir: out, format: 'cjs', ...names, ...output });
 }
 
 const isNeeded = (path) =>
@@ -122,12 +129,11 @@ export function copyData(out) {
  * Two archives for the other machine to unpack into one folder: programs, which rarely change, and the command with
  * its data.
  */
-async function gather({ programs, command }) {
+async function gather({ programs, command }, recipe) {
   copyPackages(join(programs, 'node_modules'));
   mkdirSync(join(programs, 'bin'));
   strip(process.execPath, join(programs, 'bin/node'));
-  await buildCommand(join(command, 'test/gpu'));
-  copyData(command);
+  await recipe.writeCommand(command);
   writeFileSync(join(command, 'package.json'), '{"private":true,"type":"commonjs"}\n');
 }
 
@@ -170,15 +176,20 @@ function manifestOf(bundle, stages) {
   };
 }
 
-/** Unpacked files that the command requires. */
-export const NEEDED = [
+/** Unpacked files that every command requires. */
+export const PROGRAMS = [
   'bin/node',
-  'test/gpu/main.js',
-  'test/gpu/worker.js',
   'node_modules/onnxruntime-node/bin/napi-v6/linux/x64/libonnxruntime.so.1',
   'node_modules/onnxruntime-node/bin/napi-v6/linux/x64/onnxruntime_binding.node',
-  'deploy/local/model/model.safetensors',
   ...PACKAGES.map((name) => `node_modules/${name}/package.json`),
+];
+
+/** Unpacked files that the command requires. */
+export const NEEDED = [
+  ...PROGRAMS,
+  'test/gpu/main.js',
+  'test/gpu/worker.js',
+  'deploy/local/model/model.safetensors',
   ...FIXTURES.flatMap((name) => {
     const folder = `test/golden/fixtures/${name}`;
     const model = readdirSync(join(root, folder, 'model')).map((file) => `model/${file}`);
@@ -186,17 +197,69 @@ export const NEEDED = [
   }),
 ];
 
+/** What a bundle runs: its scripts, the files of its command, and those it requires. */
+const TESTS = {
+  scripts: ['run.sh', 'unpack.sh'],
+  needed: NEEDED,
+  async writeCommand(out) {
+    await buildCommand(join(out, 'test/gpu'));
+    copyData(out);
+  },
+};
+
+/** A module in place of the browser's: the pages of this bundle are recorded. */
+const NO_BROWSER = {
+  name: 'no browser',
+  resolveId: (id) => (id === 'playwright' ? '\0no-browser' : null),
+  load: (id) =>
+    id === '\0no-browser'
+      ? `const fail = () => { throw new Error('this bundle has no browser: use --screens') };
+         export const chromium = { launch: fail, executablePath: fail };`
+      : null,
+};
+
+/** @param screens file of recorded screens */
+function pretraining(screens) {
+  const stages = join(root, 'libs/pretraining/src');
+  return {
+    scripts: ['pretrain.sh', 'unpack.sh'],
+    needed: [
+      ...PROGRAMS,
+      ...['main', 'thread', 'worker'].map((name) => `pretraining/${name}.js`),
+      'screens.bin',
+    ],
+    async writeCommand(out) {
+      await buildCommand(join(out, 'pretraining'), {
+        input: { main: join(stages, 'stages/main.ts'), thread: join(stages, 'supply/thread.ts') },
+        // With modules of the language, what the stages do not use is left out: services, their framework, plugins.
+        module: 'es6',
+        output: { minify: { mangle: false, compress: false, codegen: true } },
+        options: {
+          plugins: [NO_BROWSER],
+          // Types that are exported like values.
+          shimMissingExports: true,
+          treeshake: { moduleSideEffects: (id) => !/\/(libs|plugins|services)\//.test(id) },
+        },
+      });
+      // The settings find the root of the project by this folder.
+      mkdirSync(join(out, 'deploy/config'), { recursive: true });
+      writeFileSync(join(out, 'deploy/config/README.md'), 'Not part of this bundle.\n');
+      cpSync(screens, join(out, 'screens.bin'));
+    },
+  };
+}
+
 /** Required files that are missing, in the archives or beside them. */
-export function missingIn({ packed, unpacked }) {
+export function missingIn({ packed, unpacked }, { scripts, needed } = TESTS) {
   const has = (list, begin) => list.some(({ file }) => file.startsWith(begin));
   const outside = [
-    'run.sh',
+    ...scripts,
     'programs.deb',
     'command.deb',
     ...SYSTEM_PACKAGES.map((name) => `packages/${name}_`),
   ];
   return [
-    ...NEEDED.filter((file) => !unpacked.some((each) => each.file === file)),
+    ...needed.filter((file) => !unpacked.some((each) => each.file === file)),
     ...outside.filter((begin) => !has(packed, begin)),
   ];
 }
@@ -208,7 +271,7 @@ function print(manifest, out) {
   console.log(`${mib(manifest.bytes)} MiB  in all, of ${LIMIT_MIB}: ${relative(process.cwd(), out) || '.'}`);
 }
 
-async function bundle(out) {
+async function bundle(out, recipe) {
   const stage = join(root, '.cache/gpu-bundle');
   const stages = { programs: join(stage, 'programs'), command: join(stage, 'command') };
   rmSync(stage, { recursive: true, force: true });
@@ -216,31 +279,37 @@ async function bundle(out) {
   for (const folder of [...Object.values(stages), join(out, 'packages')])
     mkdirSync(folder, { recursive: true });
   console.log('Building the command …');
-  await gather(stages);
-  cpSync(join(here, 'run.sh'), join(out, 'run.sh'));
+  await gather(stages, recipe);
+  for (const script of recipe.scripts) cpSync(join(here, script), join(out, script));
   console.log('Fetching packages of the system …');
   download(SYSTEM_PACKAGES, join(out, 'packages'));
   for (const [name, folder] of Object.entries(stages)) pack(folder, join(out, `${name}.deb`));
   const manifest = manifestOf(out, Object.values(stages));
   writeFileSync(join(out, 'manifest.json'), `${JSON.stringify(manifest, null, 1)}\n`);
   print(manifest, out);
-  const missing = missingIn(manifest);
+  const missing = missingIn(manifest, recipe);
   if (missing.length > 0) throw new Error(`the bundle lacks ${missing.join(', ')}`);
   if (manifest.bytes > LIMIT_MIB * 2 ** 20) throw new Error(`the bundle takes more than ${LIMIT_MIB} MiB`);
 }
 
 const HELP = `npm run gpu:bundle -- [--out FOLDER]      all that a machine with a GPU needs, at most ${LIMIT_MIB} MiB
 
-  --out FOLDER    where to (test/gpu/bundle); what is there is removed
+  --out FOLDER          where to (test/gpu/bundle); what is there is removed
+  --pretraining FILE    instead of the tests: pre-training of the general model, on the recorded screens of FILE
 
-Needs Debian or Ubuntu on x64, with apt-get, dpkg, xz and strip, and a network. On the other machine: bash FOLDER/run.sh OUT
+Needs Debian or Ubuntu on x64, with apt-get, dpkg, xz and strip, and a network. On the other machine:
+  bash FOLDER/run.sh OUT
+  bash FOLDER/pretrain.sh read --dir DIR --steps N
 `;
 
 if (process.argv[1] === import.meta.filename) {
   try {
-    const { values } = parseArgs({ options: { out: { type: 'string' }, help: { type: 'boolean' } } });
+    const { values } = parseArgs({
+      options: { out: { type: 'string' }, pretraining: { type: 'string' }, help: { type: 'boolean' } },
+    });
+    const recipe = values.pretraining === undefined ? TESTS : pretraining(values.pretraining);
     if (values.help) console.log(HELP);
-    else await bundle(values.out ?? join(here, 'bundle'));
+    else await bundle(values.out ?? join(here, 'bundle'), recipe);
   } catch (error) {
     console.error(error.message);
     process.exit(1);

@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   const seeds = Array.from({ length: count }, (_, index) => FIRST_SEED + index);
   await mkdir(join(values.out, 'images'), { recursive: true });
   const annotations: Annotation[] = [];
-  for (const { seed, width, height, rgb, truth } of await drawScreens(seeds, undefined)) {
+  for (const { seed, width, height, rgb, truth } of await drawScreens(seeds)) {
     const name = `page-${seed - FIRST_SEED}.png`;
     await sharp(rgb, { raw: { width, height, channels: 3 } }).toFile(join(values.out, 'images', name));
     const asked = pointQuestions(truth, new Random(seed), { count: questions, split: 'held-out' });

@@ -5,6 +5,7 @@ import type { AskedScreen } from '../answering/answerer';
 import { processed, questionsOf } from '../answering/batches';
 import { Asker } from '../answering/question';
 import { FIRST_HELD_OUT_SEED, type Question, type Split } from '../curriculum';
+import type { StepOfSupply } from '../supply/supplier';
 import { makeTask, pageFor, type Task, TASK_KINDS, walk } from '../curriculum/tasks';
 
 /** Screens per step, from walks of tasks. */
@@ -25,13 +26,13 @@ export interface TaskScreen {
 export async function actBatch(
   renderer: PageRenderer,
   folder: PromptFolder,
-  seed: number,
-  step: number,
+  { seed, step, batch }: StepOfSupply,
 ): Promise<AskedScreen[]> {
   const random = new Random(mix32(mix32(seed ^ 0x51ed270b) + step));
+  const count = SCREENS * batch;
   const asker = new Asker(folder, makeRenderer(folder));
   const asked: AskedScreen[] = [];
-  while (asked.length < SCREENS) {
+  while (asked.length < count) {
     const walked = await walkOnce(renderer, random, random.below(FIRST_HELD_OUT_SEED), 'training');
     for (const { screen, question } of random.shuffled(walked).slice(0, SCREENS_PER_WALK)) {
       const image = processed(screen, folder);
@@ -39,7 +40,7 @@ export async function actBatch(
       asked.push({ image, rows: questions.map((each) => asker.row(screen, image, each)) });
     }
   }
-  return asked.slice(0, SCREENS);
+  return asked.slice(0, count);
 }
 
 /** The screens of one task of a random kind, on the first suitable page from a seed on. */

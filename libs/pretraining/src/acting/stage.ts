@@ -20,7 +20,10 @@ export async function actingStage(
   onProgress: OnProgress,
   onEnd: OnEnd,
 ): Promise<void> {
-  const { dir, optimizer, chromium } = options;
+  const { dir, optimizer, chromium, screens } = options;
+  if (screens !== undefined) {
+    throw new Error(`"act" acts on live pages, which ${screens} does not have: omit --screens`);
+  }
   const folder = await modelOfStage(dir, 'point');
   const trained = await answeringWeights(folder, 'trained', optimizer);
   const answerer = new Answerer(folder, trained, 'trained', ROWS);

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { makeRenderer, type ProcessedImage, type PromptFolder } from '@ui-rl/models';
-import { generatePage, type PageRenderer, type Screen, type Viewport } from '@ui-rl/page-generator';
+import type { Screen, Viewport } from '@ui-rl/page-generator';
 import { mix32, Random } from '@ui-rl/random';
 import {
-  FIRST_HELD_OUT_SEED,
   keyQuestion,
   pointQuestions,
   type Question,
@@ -11,6 +10,8 @@ import {
   scrollQuestion,
   type Split,
 } from '../curriculum';
+import type { ScreenSource } from '../supply/source';
+import type { StepOfSupply } from '../supply/supplier';
 import type { AskedScreen } from './answerer';
 import { Asker } from './question';
 
@@ -26,18 +27,15 @@ const VIEWPORTS: readonly (Viewport & { share: number })[] = [
 
 /** The training batch of a step of the pointing stage. */
 export async function pointBatch(
-  renderer: PageRenderer,
+  source: ScreenSource,
   folder: PromptFolder,
-  seed: number,
-  step: number,
+  { seed, step, batch }: StepOfSupply,
 ): Promise<AskedScreen[]> {
   const random = new Random(mix32(mix32(seed ^ 0x9e3779b9) + step));
   const viewport = viewportFor(random.next());
-  const pages = Array.from({ length: SCREENS }, () =>
-    generatePage(random.below(FIRST_HELD_OUT_SEED), { viewport }),
-  );
+  const screens = await source.any(random, SCREENS * batch, viewport);
   const asker = new Asker(folder, makeRenderer(folder));
-  return (await renderer.renderAll(pages))
+  return screens
     .map((screen) => {
       const image = processed(screen, folder);
       const questions = questionsOf(screen, random, QUESTIONS, 'training', usualShareAt(step));
@@ -94,7 +92,8 @@ export function processed(screen: Screen, { family, imageProcessor }: PromptFold
   };
 }
 
-function viewportFor(at: number): Viewport {
+/** @param at 0 … 1 */
+export function viewportFor(at: number): Viewport {
   let sum = 0;
   for (const { width, height, share } of VIEWPORTS) {
     sum += share;

@@ -5,7 +5,7 @@ import type { OnEnd } from '@ui-rl/api';
 import { Random } from '@ui-rl/random';
 import { FIRST_HELD_OUT_SEED } from '../curriculum';
 import { type OnProgress, saveModel, type StageOptions, trainStage } from '../stages/stage';
-import { drawScreens } from '../supply/draw';
+import { drawScreens, type SourceOptions } from '../supply/draw';
 import { Answerer, answeringWeights } from './answerer';
 import { questionsOf } from './batches';
 import { answeringScore, type Examined } from './score';
@@ -13,7 +13,10 @@ import { pointingStart } from './start';
 
 /** Questions per pass. */
 const ROWS = 24;
-const SCORE_SCREENS = 60;
+export const POINTING_SCORE_SEEDS = Array.from(
+  { length: 60 },
+  (_, index) => FIRST_HELD_OUT_SEED + 1000 + index,
+);
 const SCORE_QUESTIONS = 4;
 
 /** Trains the decoder to point at the element a goal names, on features of a vision tower that can already read. */
@@ -22,12 +25,12 @@ export async function pointingStage(
   onProgress: OnProgress,
   onEnd: OnEnd,
 ): Promise<void> {
-  const { dir, optimizer, chromium } = options;
-  const folder = await pointingStart(dir, chromium);
+  const { dir, optimizer } = options;
+  const folder = await pointingStart(dir, options);
   const trained = await answeringWeights(folder, 'frozen', optimizer);
   const answerer = new Answerer(folder, trained, 'frozen', ROWS);
   onEnd(() => answerer.release());
-  const examined = await examination(chromium);
+  const examined = await examination(options);
   const scratch = mkdtempSync(join(tmpdir(), 'ui-rl-pointing-'));
   onEnd(async () => rmSync(scratch, { recursive: true, force: true }));
   const score = async () => {
@@ -38,9 +41,8 @@ export async function pointingStage(
   await trainStage({ name: 'point', folder, trained, accumulate, score }, options, onProgress, onEnd);
 }
 
-async function examination(chromium: string | undefined): Promise<Examined[]> {
-  const seeds = Array.from({ length: SCORE_SCREENS }, (_, index) => FIRST_HELD_OUT_SEED + 1000 + index);
-  return (await drawScreens(seeds, chromium)).map((screen) => ({
+async function examination(from: SourceOptions): Promise<Examined[]> {
+  return (await drawScreens(POINTING_SCORE_SEEDS, from)).map((screen) => ({
     screen,
     questions: questionsOf(screen, new Random(screen.seed), SCORE_QUESTIONS, 'held-out'),
   }));

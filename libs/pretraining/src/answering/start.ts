@@ -12,7 +12,7 @@ import {
 } from '@ui-rl/models';
 import { headWeight, readingHeads } from '../reading/heads';
 import { modelOfStage } from '../stages/stage';
-import { drawScreens } from '../supply/draw';
+import { drawScreens, type SourceOptions } from '../supply/draw';
 import { processed } from './batches';
 import { embedCharacters, embedCoordinates, type ReadHead } from './embeddings';
 
@@ -21,13 +21,13 @@ import { embedCharacters, embedCoordinates, type ReadHead } from './embeddings';
  * 2.5, which the layers of a new decoder would change by a fiftieth each.
  */
 const FEATURE_SIZE = 0.2;
-const SCREENS = 16;
+export const FEATURE_SEEDS = Array.from({ length: 16 }, (_, seed) => seed);
 
 /**
  * The model with which pointing starts, written to `point-start` once: the vision tower of `read` with smaller
  * features, and embeddings from the heads of that stage.
  */
-export async function pointingStart(dir: string, chromium: string | undefined): Promise<ModelFolder> {
+export async function pointingStart(dir: string, from: SourceOptions): Promise<ModelFolder> {
   const start = join(dir, 'point-start');
   if (existsSync(join(start, 'model.safetensors'))) return loadModelFolder(start);
   const read = await modelOfStage(dir, 'read');
@@ -36,7 +36,7 @@ export async function pointingStart(dir: string, chromium: string | undefined): 
     tensors.set(name, { shape: [...shape], data: Float32Array.from(await read.weights.read(name, shape)) });
   }
   await embedAsRead(tensors, read.tokenizer, join(dir, 'read.safetensors'));
-  scaleFeatures(tensors, FEATURE_SIZE / (await featureSize(read, chromium)));
+  scaleFeatures(tensors, FEATURE_SIZE / (await featureSize(read, from)));
   await saveModelFolder(start, { config: read.config, tensors, filesFrom: read.dir });
   return loadModelFolder(start);
 }
@@ -67,13 +67,10 @@ function scaleFeatures(tensors: ReadonlyMap<string, FloatTensor>, factor: number
 }
 
 /** Root mean square of the features of training screens. */
-async function featureSize(folder: ModelFolder, chromium: string | undefined): Promise<number> {
+async function featureSize(folder: ModelFolder, from: SourceOptions): Promise<number> {
   const parameters = new Parameters({ weights: folder.weights });
   const session = await Session.create(folder.family.buildForward({ kind: 'vision', parameters }).graph);
-  const screens = await drawScreens(
-    Array.from({ length: SCREENS }, (_, seed) => seed),
-    chromium,
-  );
+  const screens = await drawScreens(FEATURE_SEEDS, from);
   const images = screens.map((screen) => processed(screen, folder));
   const outputs = await session.run(folder.family.visionFeeds(images).feeds);
   await session.release();

@@ -1,8 +1,9 @@
 import type { PromptFolder } from '@ui-rl/models';
-import { generatePage, type PageRenderer, type Screen } from '@ui-rl/page-generator';
+import type { Screen } from '@ui-rl/page-generator';
 import { mix32, Random } from '@ui-rl/random';
-import { FIRST_HELD_OUT_SEED } from '../curriculum';
 import { crop, denseCrop, type Size } from './crop';
+import type { StepOfSupply } from '../supply/supplier';
+import type { ScreenSource } from '../supply/source';
 import { readingHeads } from './heads';
 import type { ReadScreen } from './reader';
 import { targetsOf } from './targets';
@@ -31,13 +32,12 @@ const KINDS: readonly BatchKind[] = [
 
 /** The training batch of a step of the reading stage. */
 export async function readBatch(
-  renderer: PageRenderer,
+  source: ScreenSource,
   { imageProcessor: { preparation } }: PromptFolder,
-  seed: number,
-  step: number,
+  of: StepOfSupply,
 ): Promise<ReadScreen[]> {
   const heads = readingHeads();
-  return (await screensOfStep(renderer, seed, step)).map((screen) => ({
+  return (await screensOfStep(source, of)).map((screen) => ({
     image: {
       ...preparation.geometryOf(screen),
       patches: preparation.patchesOf({ width: screen.width, height: screen.height, data: screen.rgb }),
@@ -46,14 +46,11 @@ export async function readBatch(
   }));
 }
 
-async function screensOfStep(renderer: PageRenderer, seed: number, step: number): Promise<Screen[]> {
+async function screensOfStep(source: ScreenSource, { seed, step, batch }: StepOfSupply): Promise<Screen[]> {
   const random = new Random(mix32(mix32(seed) + step));
   const { size, crops, screens: count } = kindFor(random.next());
   const { width, height } = size;
-  const pages = Array.from({ length: count }, () =>
-    generatePage(random.below(FIRST_HELD_OUT_SEED), crops === undefined ? { viewport: size } : {}),
-  );
-  const screens = await renderer.renderAll(pages);
+  const screens = await source.any(random, count * batch, crops === undefined ? size : undefined);
   return screens
     .filter((screen) => screen.width >= width && screen.height >= height)
     .flatMap((screen) =>

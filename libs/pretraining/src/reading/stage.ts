@@ -16,7 +16,7 @@ import { FIRST_HELD_OUT_SEED } from '../curriculum';
 import { generalModelConfig, generalTokenizer, VISION_HEADS, VISION_WIDTH } from '../general-model';
 import { setLocalAttention } from '../local-attention';
 import { type OnProgress, type StageOptions, trainStage } from '../stages/stage';
-import { drawScreens } from '../supply/draw';
+import { drawScreens, type SourceOptions } from '../supply/draw';
 import { setPatchEmbedding, whitenedEmbedding } from '../whiten';
 import { readingHeads } from './heads';
 import { Reader, readingWeights } from './reader';
@@ -25,8 +25,8 @@ import { targetsOf } from './targets';
 
 /** Screens per pass. */
 const ROWS = 8;
-const SCORE_SCREENS = 48;
-const WHITENING_SCREENS = 200;
+export const READING_SCORE_SEEDS = Array.from({ length: 48 }, (_, index) => FIRST_HELD_OUT_SEED + index);
+export const WHITENING_SEEDS = Array.from({ length: 200 }, (_, index) => index);
 
 /**
  * Trains the vision tower to read: every image token predicts its characters, and the kind, state and center of its
@@ -37,15 +37,14 @@ export async function readingStage(
   onProgress: OnProgress,
   onEnd: OnEnd,
 ): Promise<void> {
-  const { dir, seed, optimizer, chromium } = options;
+  const { dir, seed, optimizer } = options;
   const fresh = join(dir, 'fresh');
-  if (!existsSync(join(fresh, 'model.safetensors'))) await writeFreshModel(fresh, seed, chromium);
+  if (!existsSync(join(fresh, 'model.safetensors'))) await writeFreshModel(fresh, seed, options);
   const folder = await loadModelFolder(fresh);
   const trained = await readingWeights(folder, readingHeads(), seed, optimizer);
   const reader = new Reader(folder, readingHeads(), trained, ROWS);
   onEnd(() => reader.release());
-  const seeds = Array.from({ length: SCORE_SCREENS }, (_, index) => FIRST_HELD_OUT_SEED + index);
-  const screens = await drawScreens(seeds, chromium);
+  const screens = await drawScreens(READING_SCORE_SEEDS, options);
   const accumulate = reader.accumulate.bind(reader);
   const score = () => scoreOf(reader, folder, screens);
   await trainStage({ name: 'read', folder, trained, accumulate, score }, options, onProgress, onEnd);
@@ -70,14 +69,14 @@ async function scoreOf(
   );
 }
 
-async function writeFreshModel(dir: string, seed: number, chromium: string | undefined): Promise<void> {
+async function writeFreshModel(dir: string, seed: number, from: SourceOptions): Promise<void> {
   const tokenizer = generalTokenizer();
   const config = generalModelConfig(tokenizer.vocabulary);
   await mkdir(dir, { recursive: true });
   for (const [name, content] of Object.entries(tokenizer.files)) await writeFile(join(dir, name), content);
   await writeFile(join(dir, 'config.json'), JSON.stringify(config, null, 2));
   const tensors = initializeWeights(await loadFamily(dir), seed);
-  setPatchEmbedding(tensors, await whitened(dir, seed, chromium));
+  setPatchEmbedding(tensors, await whitened(dir, seed, from));
   setLocalAttention(tensors, { width: VISION_WIDTH, heads: VISION_HEADS });
   await saveModelFolder(dir, { config, tensors, filesFrom: dir });
 }
@@ -86,13 +85,10 @@ async function writeFreshModel(dir: string, seed: number, chromium: string | und
 async function whitened(
   dir: string,
   seed: number,
-  chromium: string | undefined,
+  from: SourceOptions,
 ): Promise<ReturnType<typeof whitenedEmbedding>> {
   const { family, imageProcessor } = await loadPromptFolder(dir);
-  const screens = await drawScreens(
-    Array.from({ length: WHITENING_SCREENS }, (_, index) => index),
-    chromium,
-  );
+  const screens = await drawScreens(WHITENING_SEEDS, from);
   const cut = screens.map(({ width, height, rgb }) =>
     imageProcessor.preparation.patchesOf({ width, height, data: rgb }),
   );

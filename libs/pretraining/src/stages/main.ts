@@ -4,6 +4,7 @@ import { Command, Option } from 'commander';
 import { actingStage } from '../acting/stage';
 import { pointingStage } from '../answering/stage';
 import { readingStage } from '../reading/stage';
+import { recordScreens, type RecordOptions } from './record';
 import type { StageOptions } from './stage';
 
 const STAGES = { read: readingStage, point: pointingStage, act: actingStage };
@@ -11,6 +12,11 @@ const STAGES = { read: readingStage, point: pointingStage, act: actingStage };
 const program = new Command('pretrain-general').description(
   'make the general small model, stage by stage; an interrupted stage continues where it stopped',
 );
+const CHROMIUM = [
+  '--chromium <path>',
+  'browser that draws the pages',
+  readCliSettings().chromiumBin,
+] as const;
 for (const [name, stage] of Object.entries(STAGES)) {
   program
     .command(name)
@@ -23,7 +29,10 @@ for (const [name, stage] of Object.entries(STAGES)) {
         .choices(['adamw', 'muon'])
         .default('muon'),
     )
-    .option('--chromium <path>', 'browser that draws the pages', readCliSettings().chromiumBin)
+    .option(...CHROMIUM)
+    .option('--screens <file>', 'recorded screens, used instead of a browser')
+    .option('--threads <n>', 'threads that prepare batches', Number, 1)
+    .option('--batch <n>', 'multiplies the screens of each batch', Number, 1)
     .action(async (options: StageOptions) => {
       process.exitCode = await withCleanup(async (signal, onEnd) => {
         await Promise.race([stage(options, (line) => console.log(line), onEnd), aborted(signal)]);
@@ -31,4 +40,17 @@ for (const [name, stage] of Object.entries(STAGES)) {
       });
     });
 }
+program
+  .command('record')
+  .description('record screens for machines without a browser')
+  .requiredOption('--out <file>', 'the record')
+  .option('--screens <n>', 'random training screens', Number, 4000)
+  .option('--seed <n>', 'seed of the pages', Number, 0)
+  .option(...CHROMIUM)
+  .action(async (options: RecordOptions) => {
+    process.exitCode = await withCleanup(async (signal, onEnd) => {
+      await Promise.race([recordScreens(options, (line) => console.log(line), onEnd), aborted(signal)]);
+      return 0;
+    });
+  });
 void program.parseAsync();

@@ -18,6 +18,12 @@ export interface StageOptions {
   learningRate: number;
   optimizer: MatrixOptimizer;
   chromium?: string | undefined;
+  /** File of recorded screens; without it, a browser renders them. */
+  screens?: string | undefined;
+  /** Threads that prepare batches. */
+  threads: number;
+  /** Multiplies the screens of each batch. */
+  batch: number;
 }
 
 /** One stage of pre-training: a model folder in, a model folder out. */
@@ -47,10 +53,11 @@ const SCORE_EVERY = 1000;
  */
 export async function trainStage<S extends StageName>(
   { name, folder, trained, accumulate, score }: Stage<S>,
-  { dir, seed, steps, learningRate, optimizer, chromium }: StageOptions,
+  options: StageOptions,
   onProgress: OnProgress,
   onEnd: OnEnd,
 ): Promise<void> {
+  const { dir, seed, steps, learningRate, optimizer, batch } = options;
   onEnd(() => trained.release());
   const checkpoint = join(dir, `${name}.safetensors`);
   if (existsSync(checkpoint)) await trained.load(checkpoint);
@@ -58,13 +65,10 @@ export async function trainStage<S extends StageName>(
   const hours = hoursOf(name, await ledger.read());
   const write = (event: LedgerEntry['event'], figures: object) =>
     ledger.append({ stage: name, step: trained.steps, event, hours: hours(), ...figures });
-  await write('start', { seed, steps, learningRate, optimizer });
+  await write('start', { seed, steps, learningRate, optimizer, batch });
   const supplier = Supplier.start({
-    stage: name,
-    modelDir: folder.dir,
-    seed,
-    from: trained.steps + 1,
-    chromium,
+    ...{ stage: name, modelDir: folder.dir, seed, from: trained.steps + 1, batch },
+    ...{ threads: options.threads, screens: options.screens, chromium: options.chromium },
   });
   onEnd(() => supplier.stop());
   const progress = new Progress(trained.steps, steps, onProgress);

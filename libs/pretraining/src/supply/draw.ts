@@ -1,17 +1,29 @@
-import { generatePage, PageRenderer, type Screen, type Viewport } from '@ui-rl/page-generator';
+import type { Screen } from '@ui-rl/page-generator';
+import { LiveScreens } from './live-screens';
+import { RecordedScreens } from './recorded-screens';
+import { type ScreenSource, VIEWPORT } from './source';
 
-const VIEWPORT: Viewport = { width: 160, height: 208 };
+export interface SourceOptions {
+  /** File of recorded screens; without it, a browser renders them. */
+  screens?: string | undefined;
+  /** Path of the browser; defaults to the one of this machine. */
+  chromium?: string | undefined;
+}
 
-/** Renders screens of one size by seed, in its own browser. */
+export async function openScreens({ screens, chromium }: SourceOptions): Promise<ScreenSource> {
+  return screens === undefined ? LiveScreens.launch(chromium) : RecordedScreens.open(screens);
+}
+
+/** Screens of one size by seed, from a source of their own. */
 export async function drawScreens(
   seeds: readonly number[],
-  chromium: string | undefined,
+  from: SourceOptions = {},
   viewport = VIEWPORT,
 ): Promise<Screen[]> {
-  const renderer = await PageRenderer.launch({ chromium });
+  const source = await openScreens(from);
   try {
-    return await renderer.renderAll(seeds.map((seed) => generatePage(seed, { viewport })));
+    return await source.bySeed(seeds, viewport);
   } finally {
-    await renderer.close();
+    await source.close();
   }
 }

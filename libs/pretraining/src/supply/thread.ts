@@ -1,28 +1,40 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { loadPromptFolder } from '@ui-rl/models';
-import { PageRenderer } from '@ui-rl/page-generator';
+import { loadPromptFolder, type PromptFolder } from '@ui-rl/models';
 import { actBatch } from '../acting/batches';
 import { pointBatch } from '../answering/batches';
 import { readBatch } from '../reading/batches';
-import type { SupplyOptions } from './supplier';
+import { LiveScreens } from './live-screens';
+import { openScreens } from './draw';
+import type { ScreenSource } from './source';
+import type { Batch, StageName, StepOfSupply, ThreadOptions } from './supplier';
 
 const port = parentPort!;
-const { stage, modelDir, seed, from, chromium } = workerData as SupplyOptions;
-const BATCHES = { read: readBatch, point: pointBatch, act: actBatch };
+const { stage, modelDir, seed, from, every, batch, screens, chromium } = workerData as ThreadOptions;
+
+const BATCHES: Record<
+  StageName,
+  (source: ScreenSource, folder: PromptFolder, of: StepOfSupply) => Promise<Batch<StageName>['screens']>
+> = { read: readBatch, point: pointBatch, act: actLive };
+
+async function actLive(source: ScreenSource, folder: PromptFolder, of: StepOfSupply) {
+  if (!(source instanceof LiveScreens)) throw new Error('"act" acts on live pages: omit --screens');
+  return actBatch(source.renderer, folder, of);
+}
 
 async function main(): Promise<void> {
   const folder = await loadPromptFolder(modelDir);
-  const renderer = await PageRenderer.launch({ chromium });
+  const source = await openScreens({ screens, chromium });
   let step = from;
   let last = Promise.resolve();
   const supply = async (message: 'next' | 'stop') => {
     if (message === 'stop') {
-      await renderer.close();
+      await source.close();
       port.close();
       return;
     }
-    port.postMessage({ step, screens: await BATCHES[stage](renderer, folder, seed, step) });
-    step++;
+    const prepared = await BATCHES[stage](source, folder, { seed, step, batch });
+    port.postMessage({ step, screens: prepared });
+    step += every;
   };
   port.on('message', (message: 'next' | 'stop') => {
     // A failure ends the thread, and thereby the training.

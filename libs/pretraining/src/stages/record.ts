@@ -1,0 +1,81 @@
+import type { OnEnd } from '@ui-rl/api';
+import type { Viewport } from '@ui-rl/page-generator';
+import { mix32, Random } from '@ui-rl/random';
+import { viewportFor } from '../answering/batches';
+import { POINTING_SCORE_SEEDS } from '../answering/stage';
+import { FEATURE_SEEDS } from '../answering/start';
+import { FIRST_HELD_OUT_SEED } from '../curriculum';
+import { READING_SCORE_SEEDS, WHITENING_SEEDS } from '../reading/stage';
+import { LiveScreens } from '../supply/live-screens';
+import { ScreenRecorder } from '../supply/record';
+import { VIEWPORT } from '../supply/source';
+import type { OnProgress } from './stage';
+
+export interface RecordOptions {
+  out: string;
+  /** Number of random training screens. */
+  screens: number;
+  seed: number;
+  chromium?: string | undefined;
+}
+
+/** Screens of one size that are rendered together. */
+const TOGETHER = 20;
+const REPORT_EVERY = 400;
+
+/**
+ * Records the screens that `read` and `point` draw by seed, and random training screens in the sizes of their batches.
+ */
+export async function recordScreens(
+  { out, screens: count, seed, chromium }: RecordOptions,
+  onProgress: OnProgress,
+  onEnd: OnEnd,
+): Promise<void> {
+  const live = await LiveScreens.launch(chromium);
+  onEnd(() => live.close());
+  const recorder = await ScreenRecorder.create(out);
+  onEnd(() => recorder.close());
+  const random = new Random(mix32(seed));
+  const groups = [
+    ...grouped(seedsOfStages(), () => VIEWPORT),
+    ...grouped(
+      Array.from({ length: count }, () => random.below(FIRST_HELD_OUT_SEED)),
+      () => viewportFor(random.next()),
+    ),
+  ];
+  const total = groups.reduce((sum, { seeds }) => sum + seeds.length, 0);
+  const report = reporter(total, onProgress);
+  for (const { seeds, viewport } of groups) {
+    report(seeds.length, await recorder.add(await live.bySeed(seeds, viewport)));
+  }
+}
+
+interface Group {
+  seeds: number[];
+  viewport: Viewport;
+}
+
+function seedsOfStages(): number[] {
+  return [
+    ...new Set([...READING_SCORE_SEEDS, ...POINTING_SCORE_SEEDS, ...FEATURE_SEEDS, ...WHITENING_SEEDS]),
+  ];
+}
+
+function grouped(seeds: readonly number[], viewport: () => Viewport): Group[] {
+  return Array.from({ length: Math.ceil(seeds.length / TOGETHER) }, (_, index) => ({
+    seeds: seeds.slice(index * TOGETHER, (index + 1) * TOGETHER),
+    viewport: viewport(),
+  }));
+}
+
+function reporter(total: number, onProgress: OnProgress): (screens: number, bytes: number) => void {
+  let [done, size, reported] = [0, 0, 0];
+  return (screens, bytes) => {
+    done += screens;
+    size += bytes;
+    if (done - reported < REPORT_EVERY && done < total) return;
+    reported = done;
+    const kib = (size / done / 1024).toFixed(1);
+    onProgress(`${done}/${total} screens  ${(size / 2 ** 20).toFixed(1)} MiB  ${kib} KiB per screen`);
+  };
+}

@@ -1,0 +1,59 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Screen } from '@ui-rl/page-generator';
+import { Random } from '@ui-rl/random';
+import { FIRST_HELD_OUT_SEED } from '../curriculum';
+import { LiveScreens } from './live-screens';
+import { ScreenRecorder } from './record';
+import { RecordedScreens } from './recorded-screens';
+import { VIEWPORT } from './source';
+
+const dir = mkdtempSync(join(tmpdir(), 'recorded-screens-'));
+const file = join(dir, 'screens.bin');
+const WIDE = { width: 224, height: 160 };
+let portrait: Screen[];
+let wide: Screen[];
+
+beforeAll(async () => {
+  const live = await LiveScreens.launch();
+  portrait = await live.bySeed([3, 4, FIRST_HELD_OUT_SEED]);
+  wide = await live.bySeed([3], WIDE);
+  await live.close();
+  const recorder = await ScreenRecorder.create(file);
+  await recorder.add(portrait);
+  await recorder.add(wide);
+  await recorder.close();
+}, 60_000);
+afterAll(() => rmSync(dir, { recursive: true }));
+
+test('a record returns the same pixels and the same truth', async () => {
+  const recorded = await RecordedScreens.open(file);
+  expect(portrait[0].truth.characters.length).toBeGreaterThan(0);
+  expect(await recorded.bySeed([4, FIRST_HELD_OUT_SEED, 3])).toEqual([portrait[1], portrait[2], portrait[0]]);
+  expect(await recorded.bySeed([3], WIDE)).toEqual(wide);
+});
+
+test('a screen that is not in the record is an error', async () => {
+  const recorded = await RecordedScreens.open(file);
+  await expect(recorded.bySeed([3, 5])).rejects.toThrow(`${file} lacks the screen of seed 5, 160×208`);
+  await expect(recorded.bySeed([4], WIDE)).rejects.toThrow('lacks the screen of seed 4, 224×160');
+  const tall = { width: 160, height: 224 };
+  await expect(recorded.any(new Random(1), 1, tall)).rejects.toThrow('no training screens of 160×224');
+});
+
+test('random screens have the requested size, and are never held out', async () => {
+  const recorded = await RecordedScreens.open(file);
+  const seedsOf = (screens: Screen[]) => new Set(screens.map(({ seed, width }) => `${seed} ${width}`));
+  expect(seedsOf(await recorded.any(new Random(1), 30, VIEWPORT))).toEqual(new Set(['3 160', '4 160']));
+  expect(seedsOf(await recorded.any(new Random(1), 30))).toEqual(new Set(['3 160', '4 160', '3 224']));
+  expect(await recorded.any(new Random(2), 5)).toEqual(await recorded.any(new Random(2), 5));
+});
+
+test('an incomplete record is an error', async () => {
+  const cut = join(dir, 'cut.bin');
+  writeFileSync(cut, readFileSync(file).subarray(0, -1));
+  await expect(RecordedScreens.open(cut)).rejects.toThrow('cut.bin ends within screen 4');
+  writeFileSync(cut, 'something else');
+  await expect(RecordedScreens.open(cut)).rejects.toThrow('is not a record of screens');
+});
