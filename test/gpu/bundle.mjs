@@ -79,7 +79,7 @@ async function sources(module = 'commonjs') {
 /** Bundles a command and its engine thread into one file each. */
 export async function buildCommand(
   out,
-  { input = { main: join(here, 'main.ts') }, options = {}, output = {}, module } = {},
+  { input = { main: join(here, 'main.ts') }, options = {}, module } = {},
 ) {
   const { rolldown } = await import('rolldown');
   const { plugins = [], ...others } = options;
@@ -93,8 +93,7 @@ export async function buildCommand(
     external: (id) => PACKAGES.some((name) => id === name || id.startsWith(`${name}/`)),
     logLevel: 'silent',
   });
-  const names = { entryFileNames: '[name].js', chunkFileNames: 'shared.js' };
-  await bundle.write({ dir: out, format: 'cjs', ...names, ...output });
+  await bundle.write({ dir: out, format: 'cjs', entryFileNames: '[name].js', chunkFileNames: 'shared.js' });
 }
 
 const isNeeded = (path) =>
@@ -197,9 +196,10 @@ export const NEEDED = [
   }),
 ];
 
-/** What a bundle runs: its scripts, the files of its command, and those it requires. */
+/** A kind of bundle: its scripts, the files of its command, and those it requires. */
 const TESTS = {
   scripts: ['run.sh', 'unpack.sh'],
+  packages: SYSTEM_PACKAGES,
   needed: NEEDED,
   async writeCommand(out) {
     await buildCommand(join(out, 'test/gpu'));
@@ -219,10 +219,12 @@ const NO_BROWSER = {
 };
 
 /** @param screens file of recorded screens */
-function pretraining(screens) {
+export function pretraining(screens) {
   const stages = join(root, 'libs/pretraining/src');
   return {
     scripts: ['pretrain.sh', 'unpack.sh'],
+    // Only the tests run vulkaninfo.
+    packages: SYSTEM_PACKAGES.filter((name) => name !== 'vulkan-tools'),
     needed: [
       ...PROGRAMS,
       ...['main', 'thread', 'worker'].map((name) => `pretraining/${name}.js`),
@@ -233,7 +235,6 @@ function pretraining(screens) {
         input: { main: join(stages, 'stages/main.ts'), thread: join(stages, 'supply/thread.ts') },
         // With modules of the language, what the stages do not use is left out: services, their framework, plugins.
         module: 'es6',
-        output: { minify: { mangle: false, compress: false, codegen: true } },
         options: {
           plugins: [NO_BROWSER],
           // Types that are exported like values.
@@ -250,14 +251,9 @@ function pretraining(screens) {
 }
 
 /** Required files that are missing, in the archives or beside them. */
-export function missingIn({ packed, unpacked }, { scripts, needed } = TESTS) {
+export function missingIn({ packed, unpacked }, { scripts, packages, needed } = TESTS) {
   const has = (list, begin) => list.some(({ file }) => file.startsWith(begin));
-  const outside = [
-    ...scripts,
-    'programs.deb',
-    'command.deb',
-    ...SYSTEM_PACKAGES.map((name) => `packages/${name}_`),
-  ];
+  const outside = [...scripts, 'programs.deb', 'command.deb', ...packages.map((name) => `packages/${name}_`)];
   return [
     ...needed.filter((file) => !unpacked.some((each) => each.file === file)),
     ...outside.filter((begin) => !has(packed, begin)),
@@ -282,7 +278,7 @@ async function bundle(out, recipe) {
   await gather(stages, recipe);
   for (const script of recipe.scripts) cpSync(join(here, script), join(out, script));
   console.log('Fetching packages of the system …');
-  download(SYSTEM_PACKAGES, join(out, 'packages'));
+  download(recipe.packages, join(out, 'packages'));
   for (const [name, folder] of Object.entries(stages)) pack(folder, join(out, `${name}.deb`));
   const manifest = manifestOf(out, Object.values(stages));
   writeFileSync(join(out, 'manifest.json'), `${JSON.stringify(manifest, null, 1)}\n`);

@@ -1,4 +1,4 @@
-import { execFileSync, fork } from 'node:child_process';
+import { execFileSync, fork, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -100,12 +100,13 @@ interface Bundle {
 /** Imports the program with Node: what it computes for a folder, and its check of file lists. */
 const PROGRAM = `
 import { readFileSync } from 'node:fs';
-const { buildCommand, copyData, FIXTURES, PACKAGES, NEEDED, SYSTEM_PACKAGES, missingIn } = await import('./test/gpu/bundle.mjs');
+const { buildCommand, copyData, pretraining, FIXTURES, PACKAGES, NEEDED, SYSTEM_PACKAGES, missingIn } = await import('./test/gpu/bundle.mjs');
 const { arOf } = await import('./test/gpu/archives.mjs');
 await buildCommand(process.argv[1] + '/test/gpu');
 copyData(process.argv[1]);
+await pretraining('./test/gpu/README.md').writeCommand(process.argv[1]);
 const unpacked = NEEDED.map((file) => ({ file }));
-const packed = ['run.sh', 'programs.deb', 'command.deb', ...SYSTEM_PACKAGES.map((name) => 'packages/' + name + '_1_amd64.deb')].map((file) => ({ file }));
+const packed = ['run.sh', 'unpack.sh', 'programs.deb', 'command.deb', ...SYSTEM_PACKAGES.map((name) => 'packages/' + name + '_1_amd64.deb')].map((file) => ({ file }));
 const without = (list, text) => list.filter(({ file }) => !file.includes(text));
 const missing = {
   none: missingIn({ unpacked, packed }),
@@ -143,11 +144,14 @@ describe('the bundle', () => {
     }
   });
 
-  it('asks Node for nothing that is not in it', () => {
-    const files = readdirSync(join(folder, 'test/gpu'));
-    expect(files).toEqual(expect.arrayContaining(['main.js', 'worker.js']));
+  it.each([
+    ['test/gpu', ['main.js', 'worker.js']],
+    ['pretraining', ['main.js', 'thread.js', 'worker.js']],
+  ])('asks Node in %s for nothing that is not in it', (command, entries) => {
+    const files = readdirSync(join(folder, command));
+    expect(files).toEqual(expect.arrayContaining(entries));
     const asked = files.flatMap((file) => {
-      const text = readFileSync(join(folder, 'test/gpu', file), 'utf8');
+      const text = readFileSync(join(folder, command, file), 'utf8');
       return [...text.matchAll(/\brequire\("([^".][^"]*)"\)/g)].map(([, name]) => name);
     });
     const others = [...new Set(asked)].filter((name) => !name.startsWith('node:') && !isBuiltin(name));
@@ -165,6 +169,18 @@ describe('the bundle', () => {
         .split('\n');
     expect(list()).toEqual(partsOf(false).map(({ name }) => name));
     expect(list('--quick', '--only', 'of two layers, cpu')).toEqual(['figures of two layers, cpu']);
+  });
+
+  it('has the stages of pre-training, without a browser', () => {
+    const main = join(folder, 'pretraining/main.js');
+    const run = (...args: string[]) =>
+      spawnSync(process.execPath, [main, ...args], { encoding: 'utf8', env: environment, cwd: folder });
+    expect(run('read', '--help').stdout).toContain('--screens <file>');
+    const { status, stderr } = run('record', '--out', join(folder, 'screens'));
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringContaining('this bundle has no browser: use --screens'),
+    ]);
   });
 
   /** The output of a part, run by the bundled command alone. */

@@ -1,6 +1,6 @@
 import { aborted, withCleanup } from '@ui-rl/api';
 import { readCliSettings } from '@ui-rl/settings';
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { actingStage } from '../acting/stage';
 import { pointingStage } from '../answering/stage';
 import { readingStage } from '../reading/stage';
@@ -31,8 +31,8 @@ for (const [name, stage] of Object.entries(STAGES)) {
     )
     .option(...CHROMIUM)
     .option('--screens <file>', 'recorded screens, used instead of a browser')
-    .option('--threads <n>', 'threads that prepare batches', Number, 1)
-    .option('--batch <n>', 'multiplies the screens of each batch', Number, 1)
+    .option('--threads <n>', 'threads that prepare batches', atLeastOne, 1)
+    .option('--batch <n>', 'multiplies the screens of each batch', atLeastOne, 1)
     .action(async (options: StageOptions) => {
       process.exitCode = await withCleanup(async (signal, onEnd) => {
         await Promise.race([stage(options, (line) => console.log(line), onEnd), aborted(signal)]);
@@ -44,7 +44,7 @@ program
   .command('record')
   .description('record screens for machines without a browser')
   .requiredOption('--out <file>', 'the record')
-  .option('--screens <n>', 'random training screens', Number, 4000)
+  .option('--screens <n>', 'random training screens', atLeastOne, 4000)
   .option('--seed <n>', 'seed of the pages', Number, 0)
   .option(...CHROMIUM)
   .action(async (options: RecordOptions) => {
@@ -54,3 +54,9 @@ program
     });
   });
 void program.parseAsync();
+
+function atLeastOne(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1) throw new InvalidArgumentError('expected 1, 2, 3, …');
+  return number;
+}

@@ -14,7 +14,7 @@ export async function openScreens({ screens, chromium }: SourceOptions): Promise
   return screens === undefined ? LiveScreens.launch(chromium) : RecordedScreens.open(screens);
 }
 
-/** Screens of one size by seed, from a source of their own. */
+/** Screens of one size by seed; opens the source and closes it. */
 export async function drawScreens(
   seeds: readonly number[],
   from: SourceOptions = {},

@@ -23,14 +23,14 @@ export class ScreenRecorder {
 
   static async create(file: string): Promise<ScreenRecorder> {
     const handle = await open(file, 'w');
-    await handle.write(TITLE);
+    await handle.appendFile(TITLE);
     return new ScreenRecorder(handle);
   }
 
   /** Returns the bytes written. */
   async add(screens: readonly Screen[]): Promise<number> {
     const bytes = Buffer.concat(await Promise.all(screens.map(encodeScreen)));
-    await this.file.write(bytes);
+    await this.file.appendFile(bytes);
     return bytes.length;
   }
 

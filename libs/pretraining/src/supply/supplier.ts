@@ -34,8 +34,8 @@ export interface SupplyOptions extends SourceOptions {
   threads: number;
 }
 
-/** What a thread prepares: its first step, then every step that is `every` later. */
 export interface ThreadOptions extends SupplyOptions {
+  /** Distance of the thread's steps; `from` is the first one. */
   every: number;
 }
 
@@ -69,7 +69,7 @@ export class Supplier<S extends StageName> {
     this.step = this.asked = from;
     for (const thread of threads) {
       thread.on('message', (batch: Batch<S>) => this.receive(batch));
-      thread.on('error', (error) => this.fail(error as Error));
+      thread.on('error', (error) => this.fail(error));
       thread.on('exit', (code) =>
         this.fail(new Error(`a thread that prepares batches ended with code ${code}`)),
       );
