@@ -1,8 +1,20 @@
 import { components } from '@ui-rl/algorithms';
-import { tensor, type Tensor } from '@ui-rl/graph';
+import {
+  type Device,
+  deviceMemory,
+  type DeviceMemory,
+  freeTensors,
+  Graph,
+  ops,
+  Session,
+  tensor,
+  type Tensor,
+  type Value,
+} from '@ui-rl/graph';
 import { type FloatTensor, readSafetensors, readSafetensorsHeader, writeSafetensors } from '@ui-rl/models';
 import type { Optimizer, OptimizerComponent } from '@ui-rl/plugin-kit';
-import { Orthogonalizer } from './orthogonalizer';
+import type { GradientSums } from './gradient-session';
+import { muonStep } from './muon';
 
 const OPTIMIZER = { beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weight_decay: 0.01 };
 /** Maximum global norm; larger gradients are scaled down. */
@@ -12,39 +24,64 @@ type StateName = (typeof STATE)[number];
 
 /** Optimizer of matrices; all other weights use AdamW. */
 export type MatrixOptimizer = 'adamw' | 'muon';
-const MOMENTUM = 0.95;
-/**
- * Root mean square of a Muon update, relative to the learning rate: similar to AdamW's first steps. Liu et al. 2025
- * (arXiv:2502.16982, section 2.2) use 0.2, which is slower here.
- */
-const MUON_SCALE = 1;
 /** Weights that are not hidden matrices: embeddings, positions, output layers. */
 const NO_MATRIX = /embed|^heads\./;
 
-/** Weights by name with their optimizer state, saved and restored together. */
+export type TrainingDevice = Exclude<Device, 'cuda'>;
+
+export interface TrainingOptions {
+  /** Default `adamw`. */
+  matrices?: MatrixOptimizer | undefined;
+  /** Default `cpu`. */
+  device?: TrainingDevice | undefined;
+}
+
+/** Weights by name with their optimizer state, in the memory of a device; saved and restored together. */
 export class TrainedWeights {
   private stepCount = 0;
-  private readonly optimizer = adamw();
-  private readonly orthogonalizer = new Orthogonalizer();
-  private readonly states = new Map<string, Partial<Record<StateName, Float32Array>>>();
+  private step: Promise<Session> | undefined;
+  /** Weights by name, and their state by `stateKey`. */
+  private readonly tensors = new Map<string, Tensor>();
 
-  constructor(
-    readonly weights: ReadonlyMap<string, FloatTensor>,
-    private readonly matrices: MatrixOptimizer = 'adamw',
+  private constructor(
+    readonly device: TrainingDevice,
+    private readonly shapes: ReadonlyMap<string, readonly number[]>,
+    private readonly matrices: MatrixOptimizer,
+    private readonly memory: DeviceMemory,
   ) {}
+
+  static async create(
+    weights: ReadonlyMap<string, FloatTensor>,
+    { matrices = 'adamw', device = 'cpu' }: TrainingOptions = {},
+  ): Promise<TrainedWeights> {
+    const shapes = new Map(Array.from(weights, ([name, { shape }]) => [name, shape]));
+    const trained = new TrainedWeights(device, shapes, matrices, deviceMemory(device));
+    for (const [name, { data, shape }] of weights) {
+      await trained.put(name, data);
+      for (const state of trained.statesOf(name, shape)) {
+        await trained.put(stateKey(state, name), new Float32Array(data.length));
+      }
+    }
+    return trained;
+  }
 
   /** Optimizer steps so far. */
   get steps(): number {
     return this.stepCount;
   }
 
+  has(name: string): boolean {
+    return this.shapes.has(name);
+  }
+
   /** The weights as graph inputs, without copies. */
   feeds(): Record<string, Tensor> {
-    const entries = [...this.weights].map(([name, { shape, data }]): [string, Tensor] => [
-      name,
-      tensor('float32', data, shape),
-    ]);
-    return Object.fromEntries(entries);
+    return Object.fromEntries(Array.from(this.shapes.keys(), (name) => [name, this.tensors.get(name)!]));
+  }
+
+  /** The weights on the host; on the CPU without copies. */
+  async values(): Promise<Map<string, FloatTensor>> {
+    return this.download(this.shapes.keys());
   }
 
   /**
@@ -52,54 +89,35 @@ export class TrainedWeights {
    * @returns the global gradient norm before clipping
    * @throws Error if it is not finite; no weights change
    */
-  async update(gradients: ReadonlyMap<string, Float32Array>, learningRate: number): Promise<number> {
-    const norm = Math.sqrt([...gradients.values()].reduce((sum, each) => sum + sumOfSquares(each), 0));
-    if (!Number.isFinite(norm)) throw new Error(`step ${this.stepCount + 1}: the gradient's norm is ${norm}`);
-    const gradientScale = norm > MAX_GRAD_NORM ? MAX_GRAD_NORM / norm : 1;
-    this.stepCount++;
-    for (const [name, gradient] of gradients) {
-      const { shape, data } = this.weights.get(name)!;
-      if (this.matrices === 'muon' && shape.length === 2 && !NO_MATRIX.test(name)) {
-        await this.moveMatrix(name, gradient, learningRate);
-        continue;
-      }
-      const state = { exp_avg: this.stateOf(name, 'exp_avg'), exp_avg_sq: this.stateOf(name, 'exp_avg_sq') };
-      const weight = { name, shape, weight: data, gradient, state };
-      this.optimizer.update(weight, { step: this.stepCount, learningRate, gradientScale });
+  async update(gradients: GradientSums, learningRate: number): Promise<number> {
+    this.step ??= this.createStep([...gradients.keys()]);
+    const session = await this.step;
+    const outputs = await session.run({
+      ...Object.fromEntries(Array.from(gradients, ([name, each]) => [`gradient/${name}`, each])),
+      ...Object.fromEntries(this.tensorsOf(gradients.keys())),
+      step: tensor('float32', [this.stepCount + 1], []),
+      learning_rate: tensor('float32', [learningRate], []),
+    });
+    const [norm] = outputs.norm.data as Float32Array;
+    delete outputs.norm;
+    if (!Number.isFinite(norm)) {
+      freeTensors(Object.values(outputs));
+      throw new Error(`step ${this.stepCount + 1}: the gradient's norm is ${norm}`);
     }
+    for (const [output, value] of Object.entries(outputs)) this.replace(output.slice(NEXT.length), value);
+    this.stepCount++;
     return norm;
   }
 
-  release(): Promise<void> {
-    return this.orthogonalizer.release();
-  }
-
-  /** A Muon step with Nesterov momentum, independent of the gradient's scale. */
-  private async moveMatrix(name: string, gradient: Float32Array, learningRate: number): Promise<void> {
-    const {
-      data,
-      shape: [rows, columns],
-    } = this.weights.get(name)!;
-    const momentum = this.stateOf(name, 'momentum_buffer');
-    const direction = new Float32Array(data.length);
-    for (let i = 0; i < data.length; i++) {
-      momentum[i] = MOMENTUM * momentum[i] + (1 - MOMENTUM) * gradient[i];
-      direction[i] = MOMENTUM * momentum[i] + (1 - MOMENTUM) * gradient[i];
-    }
-    const orthogonal = await this.orthogonalizer.run(direction, rows, columns);
-    const rate = learningRate * MUON_SCALE * Math.sqrt(Math.max(rows, columns));
-    const keep = 1 - learningRate * OPTIMIZER.weight_decay;
-    for (let i = 0; i < data.length; i++) data[i] = data[i] * keep - rate * orthogonal[i];
+  async release(): Promise<void> {
+    freeTensors(this.tensors.values());
+    await this.memory.release();
+    await (await this.step)?.release();
   }
 
   /** Saves weights and state as one safetensors file. */
   async save(file: string): Promise<void> {
-    const tensors = new Map<string, FloatTensor>(this.weights);
-    for (const [name, state] of this.states) {
-      for (const [key, data] of Object.entries(state)) {
-        tensors.set(`${key}/${name}`, { shape: this.weights.get(name)!.shape, data });
-      }
-    }
+    const tensors = await this.download(this.tensors.keys());
     await writeSafetensors(file, tensors, { metadata: { step: String(this.stepCount) } });
   }
 
@@ -107,33 +125,102 @@ export class TrainedWeights {
   async load(file: string): Promise<void> {
     const { metadata } = await readSafetensorsHeader(file);
     for (const [name, { data }] of await readSafetensors(file)) {
-      const [state, of] = splitName(name);
-      const weight = this.weights.get(of);
-      if (weight?.data.length !== data.length) continue;
-      (state === undefined ? weight.data : this.stateOf(of, state)).set(data);
+      if (this.tensors.get(name)?.size === data.length) await this.put(name, Float32Array.from(data));
     }
     this.stepCount = Number(metadata.step);
   }
 
-  private stateOf(name: string, key: StateName): Float32Array {
-    const state = this.states.get(name) ?? {};
-    this.states.set(name, state);
-    return (state[key] ??= new Float32Array(this.weights.get(name)!.data.length));
+  private statesOf(name: string, { length }: readonly number[]): readonly StateName[] {
+    const isMatrix = this.matrices === 'muon' && length === 2 && !NO_MATRIX.test(name);
+    return isMatrix ? ['momentum_buffer'] : ['exp_avg', 'exp_avg_sq'];
+  }
+
+  /** Weights and their state. */
+  private *tensorsOf(names: Iterable<string>): Iterable<[string, Tensor]> {
+    for (const name of names) {
+      for (const state of this.statesOf(name, this.shapes.get(name)!)) {
+        yield [stateKey(state, name), this.tensors.get(stateKey(state, name))!];
+      }
+      yield [name, this.tensors.get(name)!];
+    }
+  }
+
+  private async download(names: Iterable<string>): Promise<Map<string, FloatTensor>> {
+    const wanted = Object.fromEntries(Array.from(names, (name) => [name, this.tensors.get(name)!]));
+    const entries = Object.entries(await this.memory.download(wanted));
+    return new Map(
+      entries.map(([name, { dims, data }]) => [name, { shape: [...dims], data: data as Float32Array }]),
+    );
+  }
+
+  /** @param name of a weight or of state, which has the weight's shape */
+  private async put(name: string, data: Float32Array): Promise<void> {
+    const shape = this.shapes.get(name.slice(name.indexOf('/') + 1)) ?? this.shapes.get(name)!;
+    const { value } = await this.memory.upload({ value: tensor('float32', data, shape) });
+    this.replace(name, value);
+  }
+
+  private replace(name: string, value: Tensor): void {
+    const before = this.tensors.get(name);
+    if (before !== undefined) freeTensors([before]);
+    this.tensors.set(name, value);
+  }
+
+  /** A step over weights that get gradients: the new weights and state, and the norm of all gradients. */
+  private createStep(names: readonly string[]): Promise<Session> {
+    const graph = new Graph('optimizer step');
+    const gradients = names.map((name) =>
+      graph.input(`gradient/${name}`, 'float32', [...this.shapes.get(name)!]),
+    );
+    const squares = gradients.map((each) => ops.unsqueeze(ops.reduceSum(ops.mul(each, each)), [0]));
+    const norm = ops.sqrt(ops.reduceSum(ops.concat(squares, 0)));
+    graph.output('norm', norm);
+    const scale = ops.min(ops.div(MAX_GRAD_NORM, norm), 1);
+    const [step, learningRate] = ['step', 'learning_rate'].map((name) => graph.input(name, 'float32', []));
+    const outputLocation: Record<string, DeviceMemory['location']> = {};
+    const output = (name: string, value: Value) => {
+      graph.output(`${NEXT}${name}`, value);
+      outputLocation[`${NEXT}${name}`] = this.memory.location;
+    };
+    names.forEach((name, index) => {
+      const shape = [...this.shapes.get(name)!];
+      const weight = graph.input(name, 'float32', shape);
+      const states = this.statesOf(name, shape);
+      const state = Object.fromEntries(
+        states.map((each) => [each, graph.input(stateKey(each, name), 'float32', shape)]),
+      );
+      const next = states.includes('momentum_buffer')
+        ? momentumStep(weight, state, gradients[index], learningRate)
+        : adamw.build!(
+            { name, weight, gradient: ops.mul(gradients[index], scale), state },
+            { step, learningRate },
+            { ops, scalar: (value: number) => ops.scalar(graph, value, 'float32') },
+          );
+      output(name, next.weight);
+      for (const each of states) output(stateKey(each, name), next.state[each]);
+    });
+    return Session.create(graph, { device: this.device, spinning: false, outputLocation });
   }
 }
 
-function splitName(name: string): [state: StateName | undefined, of: string] {
-  const state = STATE.find((key) => name.startsWith(`${key}/`));
-  return state === undefined ? [undefined, name] : [state, name.slice(state.length + 1)];
+const NEXT = 'next/';
+
+const stateKey = (state: StateName, weight: string) => `${state}/${weight}`;
+
+function momentumStep(
+  weight: Value,
+  state: Readonly<Record<string, Value>>,
+  gradient: Value,
+  learningRate: Value,
+): { weight: Value; state: Record<string, Value> } {
+  const options = { learningRate, weightDecay: OPTIMIZER.weight_decay };
+  const next = muonStep({ weight, momentum: state.momentum_buffer }, gradient, options);
+  return { weight: next.weight, state: { momentum_buffer: next.momentum } };
 }
 
-function adamw(): Optimizer {
+const adamw = adamwOptimizer();
+
+function adamwOptimizer(): Optimizer {
   const component = components.find(({ kind, name }) => kind === 'optimizer' && name === 'adamw');
   return (component as OptimizerComponent<typeof OPTIMIZER>).create(OPTIMIZER, {});
-}
-
-function sumOfSquares(values: Float32Array): number {
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += values[i] * values[i];
-  return sum;
 }

@@ -26,7 +26,7 @@ test('a batch shows screens of tasks with their next actions, the same for the s
   expect(answers(again)).toEqual(answers(first));
   for (const [answer] of answers(first)) expect(answer).toMatch(/^\{"action":"\w+"/);
   const trained = await answeringWeights(folder, 'trained');
-  const answerer = new Answerer(folder, trained, 'trained', 24);
+  const answerer = new Answerer(folder, trained, 'trained');
   const { total } = await answerer.accumulate(first, new Map());
   expect(total).toBeGreaterThan(1);
   await answerer.release();

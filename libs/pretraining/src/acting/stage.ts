@@ -10,8 +10,6 @@ import { FIRST_HELD_OUT_SEED } from '../curriculum';
 import { modelOfStage, type OnProgress, saveModel, type StageOptions, trainStage } from '../stages/stage';
 import { walkOnce } from './batches';
 
-/** Questions per pass. */
-const ROWS = 24;
 const SCORE_TASKS = 60;
 
 /** Trains the whole model, including the vision tower, to predict the next action of tasks on live pages. */
@@ -20,13 +18,13 @@ export async function actingStage(
   onProgress: OnProgress,
   onEnd: OnEnd,
 ): Promise<void> {
-  const { dir, optimizer, chromium, screens } = options;
+  const { dir, optimizer: matrices, device, chromium, screens } = options;
   if (screens !== undefined) {
     throw new Error(`"act" acts on live pages, which ${screens} does not have: omit --screens`);
   }
   const folder = await modelOfStage(dir, 'point');
-  const trained = await answeringWeights(folder, 'trained', optimizer);
-  const answerer = new Answerer(folder, trained, 'trained', ROWS);
+  const trained = await answeringWeights(folder, 'trained', { matrices, device });
+  const answerer = new Answerer(folder, trained, 'trained');
   onEnd(() => answerer.release());
   const examined = await examination(chromium);
   const scratch = mkdtempSync(join(tmpdir(), 'ui-rl-acting-'));

@@ -1,22 +1,12 @@
 import { makeRenderer, type ModelFolder, type ProcessedImage } from '@ui-rl/models';
 import type { Screen } from '@ui-rl/page-generator';
-import { Random } from '@ui-rl/random';
-import sharp from 'sharp';
+import { askedScreen, noise, QUESTIONS } from '../../test/samples';
 import { slopeRatio } from '../../test/slope-ratio';
 import { tinyModel } from '../../test/tiny-model';
-import { Answerer, answeringWeights, type AskedScreen, type VisionMode } from './answerer';
-import type { Question } from '../curriculum';
+import { Answerer, answeringWeights, type VisionMode } from './answerer';
+import type { GradientSums } from '../gradient-session';
+import { processed } from './batches';
 import { Asker, cellsOf } from './question';
-
-const QUESTIONS: Question[] = [
-  {
-    intent: 'name',
-    goal: 'Click "Go"',
-    action: { action: 'click', x: 20, y: 12 },
-    target: [[10, 8, 20, 10]],
-  },
-  { intent: 'copy', goal: 'Type user', action: { action: 'type', text: 'user 7' }, target: [] },
-];
 
 let folder: ModelFolder;
 let screen: Screen;
@@ -25,22 +15,12 @@ let asker: Asker;
 
 beforeAll(async () => {
   folder = await tinyModel();
-  const random = new Random(2);
-  const [width, height] = [48, 32];
-  const rgb = Uint8Array.from({ length: width * height * 3 }, () => random.below(256));
-  const characters = [{ text: 'G', box: [10, 8, 6, 9] as const }];
-  screen = { seed: 0, width, height, rgb, truth: { width, height, characters, elements: [] } };
-  image = await folder.imageProcessor.process(
-    await sharp(rgb, { raw: { width, height, channels: 3 } })
-      .png()
-      .toBuffer(),
-  );
+  screen = noise();
+  image = processed(screen, folder);
   asker = new Asker(folder, makeRenderer(folder));
 });
 
-function asked(questions: readonly Question[]): AskedScreen {
-  return { image, rows: questions.map((question) => asker.row(screen, image, question)) };
-}
+const gradientOf = (name: string, sums: GradientSums) => sums.get(name)!.data as Float32Array;
 
 const text = (ids: ArrayLike<number>) =>
   folder.tokenizer.decode(Array.from(ids), { skipSpecialTokens: false });
@@ -82,11 +62,12 @@ test.each<VisionMode>(['trained', 'frozen'])(
   async (mode) => {
     const trained = await answeringWeights(folder, mode);
     // It starts at zero, where the layers before it get no gradient from it.
-    const { data: head } = trained.weights.get('heads.spot.weight')!;
+    const weights = await trained.values();
+    const { data: head } = weights.get('heads.spot.weight')!;
     head.forEach((_, index) => (head[index] = Math.sin(index) / 4));
-    const answerer = new Answerer(folder, trained, mode, 8);
-    const sums = new Map<string, Float32Array>();
-    const screens = [asked(QUESTIONS)];
+    const answerer = new Answerer(folder, trained, mode);
+    const sums: GradientSums = new Map();
+    const screens = [askedScreen(folder)];
     await answerer.accumulate(screens, sums);
     expect(sums.has('model.visual.merger.linear_fc2.weight')).toBe(mode === 'trained');
     const names = [
@@ -97,11 +78,10 @@ test.each<VisionMode>(['trained', 'frozen'])(
     ];
     if (mode === 'trained') names.push('model.visual.merger.linear_fc2.weight');
     const lossNow = async () => {
-      const scored = new Map<string, Float32Array>();
-      return (await answerer.accumulate(screens, scored)).total;
+      return (await answerer.accumulate(screens, new Map())).total;
     };
     for (const name of names) {
-      const ratio = await slopeRatio(trained.weights.get(name)!.data, sums.get(name)!, lossNow);
+      const ratio = await slopeRatio(weights.get(name)!.data, gradientOf(name, sums), lossNow);
       expect(ratio).toBeCloseTo(1, 1);
     }
     await answerer.release();
@@ -110,15 +90,15 @@ test.each<VisionMode>(['trained', 'frozen'])(
 
 test('questions that share a screen give the same gradient as questions with separate screens', async () => {
   const trained = await answeringWeights(folder, 'trained');
-  const answerer = new Answerer(folder, trained, 'trained', 8);
-  const [together, apart] = [new Map<string, Float32Array>(), new Map<string, Float32Array>()];
-  await answerer.accumulate([asked(QUESTIONS)], together);
+  const answerer = new Answerer(folder, trained, 'trained');
+  const [together, apart]: GradientSums[] = [new Map(), new Map()];
+  await answerer.accumulate([askedScreen(folder)], together);
   await answerer.accumulate(
-    QUESTIONS.map((question) => asked([question])),
+    QUESTIONS.map((question) => askedScreen(folder, [question])),
     apart,
   );
-  for (const [name, gradient] of together) {
-    const other = apart.get(name)!;
+  for (const name of together.keys()) {
+    const [gradient, other] = [gradientOf(name, together), gradientOf(name, apart)];
     const largest = Math.max(...gradient.map(Math.abs));
     gradient.forEach((value, index) =>
       expect(Math.abs(value - other[index])).toBeLessThan(1e-5 + largest * 1e-3),

@@ -1,7 +1,17 @@
-import { type Dim, type Graph, ops, Session, tensor, type Tensor, type Value } from '@ui-rl/graph';
+import {
+  deviceMemory,
+  type Dim,
+  freeTensors,
+  type Graph,
+  ops,
+  Session,
+  tensor,
+  type Tensor,
+  type Value,
+} from '@ui-rl/graph';
 import { type FloatTensor, type ImageInput, type ModelFolder, Parameters } from '@ui-rl/models';
-import { GradientSession } from '../gradient-session';
-import { type MatrixOptimizer, TrainedWeights } from '../trained-weights';
+import { GradientSession, type GradientSums } from '../gradient-session';
+import { TrainedWeights, type TrainingDevice, type TrainingOptions } from '../trained-weights';
 import type { AskedRow } from './question';
 
 /** A screen and the questions about it. */
@@ -38,7 +48,7 @@ const SPOT = { norm: 'heads.spot.norm', weight: 'heads.spot.weight', bias: 'head
 export async function answeringWeights(
   { family, weights: stored }: ModelFolder,
   vision: VisionMode,
-  matrices?: MatrixOptimizer,
+  options?: TrainingOptions,
 ): Promise<TrainedWeights> {
   const weights = new Map<string, FloatTensor>();
   for (const { name, shape } of family.parameters()) {
@@ -49,7 +59,7 @@ export async function answeringWeights(
   weights.set(SPOT.norm, { shape: [width], data: new Float32Array(width).fill(1) });
   weights.set(SPOT.weight, { shape: [2, width], data: new Float32Array(2 * width) });
   weights.set(SPOT.bias, { shape: [2], data: new Float32Array(2) });
-  return new TrainedWeights(weights, matrices);
+  return TrainedWeights.create(weights, options);
 }
 
 /** The whole model, trained on questions about screens. The vision tower runs once for all questions of a screen. */
@@ -61,20 +71,16 @@ export class Answerer {
     private readonly folder: ModelFolder,
     readonly trained: TrainedWeights,
     private readonly mode: VisionMode,
-    /** Maximum questions per pass. */
-    private readonly rowsPerPass: number,
+    private readonly limits: PassLimits = LIMITS[trained.device],
   ) {}
 
   /** Adds the gradients of the mean loss of all questions to `sums`. Screens of the same size need no padding. */
-  async accumulate(
-    screens: readonly AskedScreen[],
-    sums: Map<string, Float32Array>,
-  ): Promise<AnsweringLosses> {
+  async accumulate(screens: readonly AskedScreen[], sums: GradientSums): Promise<AnsweringLosses> {
     this.training ??= this.prepareTraining();
     const session = await this.training;
     const count = screens.reduce((sum, { rows }) => sum + rows.length, 0);
     const losses = new LossSums();
-    for (const part of parts(screens, this.rowsPerPass)) {
+    for (const part of parts(screens, this.limits)) {
       const images = part.map(({ image }) => image);
       const rows = part.flatMap(({ rows: asked }, index) =>
         asked.map((row) => ({ ...row, images: [index] })),
@@ -82,16 +88,18 @@ export class Answerer {
       const shown = this.mode === 'trained' ? 'patches' : 'features';
       const { feeds, selected } = this.folder.family.trainerFeeds(rows, images, { images: shown });
       const weights = Float32Array.from(selected, ({ row, position }) => rows[row].weights[position] / count);
+      const features = this.mode === 'frozen' ? await this.features(images) : {};
       const results = await session.run(
         {
           ...feeds,
-          ...(this.mode === 'frozen' ? await this.features(images) : {}),
+          ...features,
           ...this.trained.feeds(),
           ...spotFeeds(rows, feeds.token_ids.dims[1], count),
           loss_weights: tensor('float32', weights),
         },
         sums,
       );
+      freeTensors(Object.values(features));
       losses.add(rows, selected, results.scores.data as Float32Array, weights);
       losses.addSpots((results.spot.data as Float32Array)[0]);
     }
@@ -111,13 +119,15 @@ export class Answerer {
 
   private prepareVision(): Promise<Session> {
     const parameters = new Parameters({ weights: this.folder.weights });
-    return Session.create(this.folder.family.buildForward({ kind: 'vision', parameters }).graph);
+    const { graph } = this.folder.family.buildForward({ kind: 'vision', parameters });
+    const { device } = this.trained;
+    return Session.create(graph, { device, outputLocation: deviceMemory(device).location });
   }
 
   private prepareTraining(): Promise<GradientSession> {
     const parameters = new Parameters({
       weights: this.folder.weights,
-      inputs: (name) => this.trained.weights.has(name),
+      inputs: (name) => this.trained.has(name),
     });
     const { family } = this.folder;
     const { graph, logProbs, parameterInputs } = family.buildForward({
@@ -131,7 +141,7 @@ export class Answerer {
     const inputs = new Map(parameterInputs);
     const spots = spotLoss(graph, family.shape.layers, inputs);
     graph.output('spot', spots);
-    return GradientSession.create(graph, ops.add(answers, spots), inputs);
+    return GradientSession.create(graph, ops.add(answers, spots), inputs, this.trained.device);
   }
 }
 
@@ -170,19 +180,28 @@ function spotFeeds(rows: readonly AskedRow[], length: number, questions: number)
   return { spot_targets: tensor('int64', targets), spot_weights: tensor('float32', weights) };
 }
 
-/** Maximum patches of a pass, including padding: attention memory grows with their square. */
-const PATCHES_PER_PASS = 5_000;
+/** The size of a pass. */
+interface PassLimits {
+  questions: number;
+  /** including padding: attention memory grows with their square */
+  patches: number;
+}
+
+const LIMITS: Record<TrainingDevice, PassLimits> = {
+  cpu: { questions: 24, patches: 5_000 },
+  webgpu: { questions: 1_000, patches: 100_000 },
+};
 
 /** Groups screens of similar sizes into passes with a limited number of questions; a screen is never split. */
-function parts(screens: readonly AskedScreen[], rows: number): AskedScreen[][] {
+function parts(screens: readonly AskedScreen[], { questions, patches }: PassLimits): AskedScreen[][] {
   const out: AskedScreen[][] = [];
   let count = 0;
   for (const screen of screens.toSorted((a, b) => patchesOf(a) - patchesOf(b))) {
     const part = out.at(-1);
     const fits =
       part !== undefined &&
-      count + screen.rows.length <= rows &&
-      (part.length + 1) * patchesOf(screen) <= PATCHES_PER_PASS;
+      count + screen.rows.length <= questions &&
+      (part.length + 1) * patchesOf(screen) <= patches;
     if (!fits) {
       out.push([]);
       count = 0;

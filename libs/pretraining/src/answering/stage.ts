@@ -11,8 +11,6 @@ import { questionsOf } from './batches';
 import { answeringScore, type Examined } from './score';
 import { pointingStart } from './start';
 
-/** Questions per pass. */
-const ROWS = 24;
 export const POINTING_SCORE_SEEDS = Array.from(
   { length: 60 },
   (_, index) => FIRST_HELD_OUT_SEED + 1000 + index,
@@ -25,10 +23,10 @@ export async function pointingStage(
   onProgress: OnProgress,
   onEnd: OnEnd,
 ): Promise<void> {
-  const { dir, optimizer } = options;
+  const { dir, optimizer: matrices, device } = options;
   const folder = await pointingStart(dir, options);
-  const trained = await answeringWeights(folder, 'frozen', optimizer);
-  const answerer = new Answerer(folder, trained, 'frozen', ROWS);
+  const trained = await answeringWeights(folder, 'frozen', { matrices, device });
+  const answerer = new Answerer(folder, trained, 'frozen');
   onEnd(() => answerer.release());
   const examined = await examination(options);
   const scratch = mkdtempSync(join(tmpdir(), 'ui-rl-pointing-'));

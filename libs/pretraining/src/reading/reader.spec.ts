@@ -1,37 +1,19 @@
 import { join } from 'node:path';
 import type { ModelFolder } from '@ui-rl/models';
-import { Random } from '@ui-rl/random';
+import { readScreens } from '../../test/samples';
 import { slopeRatio } from '../../test/slope-ratio';
 import { tinyModel } from '../../test/tiny-model';
+import type { GradientSums } from '../gradient-session';
 import type { MatrixOptimizer, TrainedWeights } from '../trained-weights';
-import { outputsPerToken, readingHeads } from './heads';
-import { Reader, type ReadScreen, readingWeights } from './reader';
+import { readingHeads } from './heads';
+import { Reader, readingWeights } from './reader';
 
 const heads = readingHeads();
-const SIZE = { width: 32, height: 32 };
 let folder: ModelFolder;
 
 beforeAll(async () => {
   folder = await tinyModel();
 });
-
-function screens(count: number): ReadScreen[] {
-  const random = new Random(5);
-  const { preparation } = folder.imageProcessor;
-  return Array.from({ length: count }, () => {
-    const data = Uint8Array.from({ length: 32 * 32 * 3 }, () => random.below(256));
-    const image = { ...preparation.geometryOf(SIZE), patches: preparation.patchesOf({ ...SIZE, data }) };
-    const targets = Object.fromEntries(
-      heads.map((head) => [
-        head.name,
-        Int32Array.from({ length: 4 * outputsPerToken(head) }, () =>
-          random.chance(0.5) ? random.below(head.classes) : random.below(2) - 1,
-        ),
-      ]),
-    );
-    return { image, targets };
-  });
-}
 
 /** The training loss. */
 function total(losses: Readonly<Record<string, number>>): number {
@@ -41,12 +23,13 @@ function total(losses: Readonly<Record<string, number>>): number {
 test('the gradient of the reading loss is that of finite differences', async () => {
   const trained = await readingWeights(folder, heads, 1);
   const reader = new Reader(folder, heads, trained, 2);
-  const shown = screens(3);
-  const sums = new Map<string, Float32Array>();
+  const shown = readScreens(folder, 3);
+  const sums: GradientSums = new Map();
   await reader.accumulate(shown, sums);
+  const weights = await trained.values();
   const lossNow = async () => total(await reader.accumulate(shown, new Map()));
   for (const name of ['model.visual.blocks.0.attn.qkv.weight', 'heads.local.weight', 'heads.x.bias']) {
-    const ratio = await slopeRatio(trained.weights.get(name)!.data, sums.get(name)!, lossNow);
+    const ratio = await slopeRatio(weights.get(name)!.data, sums.get(name)!.data as Float32Array, lossNow);
     expect(ratio).toBeCloseTo(1, 1);
   }
   await reader.release();
@@ -55,11 +38,11 @@ test('the gradient of the reading loss is that of finite differences', async () 
 test.each<MatrixOptimizer>(['adamw', 'muon'])(
   'with %s it predicts its training screens, and continues from a file as if it had not stopped',
   async (optimizer) => {
-    const shown = screens(2);
-    const trained = await readingWeights(folder, heads, 1, optimizer);
-    const reader = new Reader(folder, heads, trained, 8);
+    const shown = readScreens(folder, 2);
+    const trained = await readingWeights(folder, heads, 1, { matrices: optimizer });
+    const reader = new Reader(folder, heads, trained);
     const step = async (of: Reader, weights: TrainedWeights) => {
-      const sums = new Map<string, Float32Array>();
+      const sums: GradientSums = new Map();
       const losses = await of.accumulate(shown, sums);
       await weights.update(sums, 0.02);
       return total(losses);
@@ -68,10 +51,10 @@ test.each<MatrixOptimizer>(['adamw', 'muon'])(
     for (let i = 0; i < 60; i++) await step(reader, trained);
     const file = join(folder.dir, 'reader.safetensors');
     await trained.save(file);
-    const resumed = await readingWeights(folder, heads, 2, optimizer);
+    const resumed = await readingWeights(folder, heads, 2, { matrices: optimizer });
     await resumed.load(file);
     expect(resumed.steps).toBe(61);
-    const again = new Reader(folder, heads, resumed, 8);
+    const again = new Reader(folder, heads, resumed);
     expect(await step(again, resumed)).toBe(await step(reader, trained));
     expect(await step(again, resumed)).toBe(await step(reader, trained));
     expect(await step(reader, trained)).toBeLessThan(first / 4);

@@ -1,8 +1,8 @@
 import { ops, Session, tensor, type Graph, type Tensor, type Value } from '@ui-rl/graph';
 import { type FloatTensor, type ImageInput, type ModelFolder, Parameters } from '@ui-rl/models';
 import { normals, seedFor } from '@ui-rl/random';
-import { GradientSession } from '../gradient-session';
-import { type MatrixOptimizer, TrainedWeights } from '../trained-weights';
+import { GradientSession, type GradientSums } from '../gradient-session';
+import { TrainedWeights, type TrainingDevice, type TrainingOptions } from '../trained-weights';
 import { type Head, headBias, headLogProbs, headWeight } from './heads';
 import type { Targets } from './targets';
 
@@ -16,6 +16,7 @@ export interface ReadScreen {
 export type ReadingLosses = Record<string, number>;
 
 const VISION = 'model.visual.';
+const ROWS: Record<TrainingDevice, number> = { cpu: 8, webgpu: 256 };
 /** Steps during which the weight of empty targets rises to that of all others. */
 const BALANCED_STEPS = 4000;
 /** Maximum total weight of empty targets, relative to 1 for all others: most heads have almost only empty targets. */
@@ -29,7 +30,7 @@ export async function readingWeights(
   { family, weights: stored }: ModelFolder,
   heads: readonly Head[],
   seed: number,
-  matrices?: MatrixOptimizer,
+  options?: TrainingOptions,
 ): Promise<TrainedWeights> {
   const weights = new Map<string, FloatTensor>();
   for (const { name, shape } of family.parameters()) {
@@ -46,7 +47,7 @@ export async function readingWeights(
   const width = patchWidth(family);
   weights.set(PATCH_NORM.weight, { shape: [width], data: new Float32Array(width).fill(1) });
   weights.set(PATCH_NORM.bias, { shape: [width], data: new Float32Array(width) });
-  return new TrainedWeights(weights, matrices);
+  return TrainedWeights.create(weights, options);
 }
 
 function widthOf({ level }: Head, family: ModelFolder['family']): number {
@@ -66,16 +67,16 @@ export class Reader {
   private training: Promise<GradientSession> | undefined;
   private prediction: Promise<Session> | undefined;
 
-  /** @param rows maximum screens per pass */
   constructor(
     private readonly folder: ModelFolder,
     readonly heads: readonly Head[],
     readonly trained: TrainedWeights,
-    private readonly rows: number,
+    /** Maximum screens per pass. */
+    private readonly rows = ROWS[trained.device],
   ) {}
 
   /** Adds the gradients of the loss over screens of one size to `sums`. */
-  async accumulate(screens: readonly ReadScreen[], sums: Map<string, Float32Array>): Promise<ReadingLosses> {
+  async accumulate(screens: readonly ReadScreen[], sums: GradientSums): Promise<ReadingLosses> {
     this.training ??= this.prepareTraining();
     const session = await this.training;
     const balance = Math.max(0, 1 - this.trained.steps / BALANCED_STEPS);
@@ -151,13 +152,13 @@ export class Reader {
       return loss;
     });
     const total = losses.reduce((sum, each) => ops.add(sum, each));
-    return GradientSession.create(graph, total, inputs);
+    return GradientSession.create(graph, total, inputs, this.trained.device);
   }
 
   private preparePrediction(): Promise<Session> {
     const { graph, logProbs } = this.build();
     for (const [{ name }, values] of logProbs) graph.output(name, ops.argMax(values, 1));
-    return Session.create(graph, { spinning: false });
+    return Session.create(graph, { device: this.trained.device, spinning: false });
   }
 }
 

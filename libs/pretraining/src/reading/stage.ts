@@ -23,8 +23,6 @@ import { Reader, readingWeights } from './reader';
 import { type ReadingScore, readingScore } from './score';
 import { targetsOf } from './targets';
 
-/** Screens per pass. */
-const ROWS = 8;
 export const READING_SCORE_SEEDS = Array.from({ length: 48 }, (_, index) => FIRST_HELD_OUT_SEED + index);
 export const WHITENING_SEEDS = Array.from({ length: 200 }, (_, index) => index);
 
@@ -37,12 +35,12 @@ export async function readingStage(
   onProgress: OnProgress,
   onEnd: OnEnd,
 ): Promise<void> {
-  const { dir, seed, optimizer } = options;
+  const { dir, seed, optimizer: matrices, device } = options;
   const fresh = join(dir, 'fresh');
   if (!existsSync(join(fresh, 'model.safetensors'))) await writeFreshModel(fresh, seed, options);
   const folder = await loadModelFolder(fresh);
-  const trained = await readingWeights(folder, readingHeads(), seed, optimizer);
-  const reader = new Reader(folder, readingHeads(), trained, ROWS);
+  const trained = await readingWeights(folder, readingHeads(), seed, { matrices, device });
+  const reader = new Reader(folder, readingHeads(), trained);
   onEnd(() => reader.release());
   const screens = await drawScreens(READING_SCORE_SEEDS, options);
   const accumulate = reader.accumulate.bind(reader);

@@ -23,11 +23,16 @@ for (const [name, stage] of Object.entries(STAGES)) {
     .requiredOption('--dir <folder>', 'models, checkpoints and ledger of all stages')
     .option('--seed <n>', 'seed of weights, pages and questions', Number, 0)
     .option('--steps <n>', 'optimizer steps of the whole stage', Number, 40_000)
+    .option('--minutes <n>', 'end the stage after so long, even with fewer steps', Number)
+    .option('--score-every <n>', 'steps between scores', Number, 1000)
     .option('--learning-rate <x>', 'peak of the learning rate', Number, 1e-3)
     .addOption(
       new Option('--optimizer <name>', 'how matrices are trained; AdamW trains everything else')
         .choices(['adamw', 'muon'])
         .default('muon'),
+    )
+    .addOption(
+      new Option('--device <name>', 'where the weights are trained').choices(['cpu', 'webgpu']).default('cpu'),
     )
     .option(...CHROMIUM)
     .option('--screens <file>', 'recorded screens, used instead of a browser')

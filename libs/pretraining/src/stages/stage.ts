@@ -3,9 +3,11 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { clock, type OnEnd } from '@ui-rl/api';
+import { freeTensors } from '@ui-rl/graph';
 import { type FloatTensor, loadModelFolder, type ModelFolder, saveModelFolder } from '@ui-rl/models';
 import { type StageName, type Supplies, Supplier } from '../supply/supplier';
-import type { MatrixOptimizer, TrainedWeights } from '../trained-weights';
+import type { GradientSums } from '../gradient-session';
+import type { MatrixOptimizer, TrainedWeights, TrainingDevice } from '../trained-weights';
 import { Ledger, type LedgerEntry } from './ledger';
 
 export interface StageOptions {
@@ -16,7 +18,12 @@ export interface StageOptions {
   steps: number;
   /** Peak learning rate. */
   learningRate: number;
+  /** Ends the stage after so long, if its steps take longer. */
+  minutes?: number | undefined;
   optimizer: MatrixOptimizer;
+  /** Steps between scores; the last step is always scored. */
+  scoreEvery: number;
+  device: TrainingDevice;
   chromium?: string | undefined;
   /** File of recorded screens; without it, a browser renders them. */
   screens?: string | undefined;
@@ -33,7 +40,7 @@ export interface Stage<S extends StageName> {
   folder: ModelFolder;
   trained: TrainedWeights;
   /** Adds the gradients of a batch to `sums`; returns the values to report. */
-  accumulate: (screens: readonly Supplies[S][], sums: Map<string, Float32Array>) => Promise<object>;
+  accumulate: (screens: readonly Supplies[S][], sums: GradientSums) => Promise<object>;
   /** Metrics on held-out screens. */
   score: () => Promise<object>;
 }
@@ -45,7 +52,6 @@ const WARMUP_STEPS = 300;
 const DECAY = 0.5;
 const REPORT_EVERY = 25;
 const SAVE_EVERY = 100;
-const SCORE_EVERY = 1000;
 
 /**
  * Trains a stage to its end, starting at its last checkpoint. Writes `<stage>.safetensors` (weights and optimizer),
@@ -57,7 +63,7 @@ export async function trainStage<S extends StageName>(
   onProgress: OnProgress,
   onEnd: OnEnd,
 ): Promise<void> {
-  const { dir, seed, steps, learningRate, optimizer, batch } = options;
+  const { dir, seed, steps, learningRate, minutes, optimizer, device, batch } = options;
   onEnd(() => trained.release());
   const checkpoint = join(dir, `${name}.safetensors`);
   if (existsSync(checkpoint)) await trained.load(checkpoint);
@@ -65,25 +71,29 @@ export async function trainStage<S extends StageName>(
   const hours = hoursOf(name, await ledger.read());
   const write = (event: LedgerEntry['event'], figures: object) =>
     ledger.append({ stage: name, step: trained.steps, event, hours: hours(), ...figures });
-  await write('start', { seed, steps, learningRate, optimizer, batch });
+  await write('start', { seed, steps, learningRate, minutes, optimizer, device, batch });
   const supplier = Supplier.start({
     ...{ stage: name, modelDir: folder.dir, seed, from: trained.steps + 1, batch },
     ...{ threads: options.threads, screens: options.screens, chromium: options.chromium },
   });
   onEnd(() => supplier.stop());
   const progress = new Progress(trained.steps, steps, onProgress);
-  while (trained.steps < steps) {
+  const leftNow = shareLeft(trained, { steps, minutes });
+  let left = leftNow();
+  while (left > 0) {
     const { screens } = await progress.waitFor(supplier.next());
-    const sums = new Map<string, Float32Array>();
+    const sums = new Map() as GradientSums;
     const figures = await accumulate(screens, sums);
-    const norm = await trained.update(sums, learningRateAt(trained.steps, { steps, learningRate }));
+    const norm = await trained.update(sums, learningRateAt(trained.steps, left, learningRate));
+    freeTensors(sums.values());
     progress.step(trained.steps, { ...figures, norm });
-    const isLast = trained.steps === steps;
+    left = leftNow();
+    const isLast = left === 0;
     if (trained.steps % SAVE_EVERY === 0 || isLast) {
       await save(trained, checkpoint);
       await write('save', {});
     }
-    if (trained.steps % SCORE_EVERY === 0 || isLast) {
+    if (trained.steps % options.scoreEvery === 0 || isLast) {
       const scores = await score();
       onProgress(`step ${trained.steps}: ${textOf(scores)}`);
       await write('score', scores);
@@ -96,12 +106,22 @@ export async function trainStage<S extends StageName>(
 
 /**
  * Linear warm-up, constant, then linear decay to zero: the length of the constant part can be chosen during training.
+ * @param left share of the stage that is left
  */
-export function learningRateAt(
-  step: number,
-  { steps, learningRate }: Pick<StageOptions, 'steps' | 'learningRate'>,
-): number {
-  return learningRate * Math.min(1, (step + 1) / WARMUP_STEPS, (steps - step) / (DECAY * steps));
+export function learningRateAt(step: number, left: number, learningRate: number): number {
+  return learningRate * Math.min(1, (step + 1) / WARMUP_STEPS, left / DECAY);
+}
+
+/** From 1 to 0, by steps or by time, whichever ends first. */
+function shareLeft(
+  trained: Pick<TrainedWeights, 'steps'>,
+  { steps, minutes = Infinity }: Pick<StageOptions, 'steps' | 'minutes'>,
+): () => number {
+  const began = Date.now();
+  return () => {
+    const elapsed = (Date.now() - began) / 60_000;
+    return Math.max(0, Math.min(1 - trained.steps / steps, 1 - elapsed / minutes));
+  };
 }
 
 /** Saves a model folder with the trained weights; returns the SHA-256 of its weights. */
@@ -111,8 +131,9 @@ export async function saveModel(
   dir: string,
 ): Promise<string> {
   const tensors = new Map<string, FloatTensor>();
+  const values = await trained.values();
   for (const { name, shape } of family.parameters()) {
-    const data = trained.weights.get(name)?.data ?? (await weights.read(name, shape));
+    const data = values.get(name)?.data ?? (await weights.read(name, shape));
     tensors.set(name, { shape: [...shape], data });
   }
   await mkdir(dir, { recursive: true });

@@ -1,14 +1,18 @@
+import { Graph, Session, tensor } from '@ui-rl/graph';
 import { normals } from '@ui-rl/random';
-import { Orthogonalizer } from './orthogonalizer';
+import { orthogonalized } from './muon';
 
 test.each([
   [6, 9],
   [9, 6],
   [8, 8],
 ])('rows or columns of a %d × %d matrix become about orthonormal', async (rows, columns) => {
-  const orthogonalizer = new Orthogonalizer();
-  const result = await orthogonalizer.run(normals(rows * columns, 3, 5), rows, columns);
-  await orthogonalizer.release();
+  const graph = new Graph('orthogonalized');
+  graph.output('orthogonal', orthogonalized(graph.input('matrix', 'float32', [rows, columns])));
+  const session = await Session.create(graph);
+  const matrix = tensor('float32', normals(rows * columns, 3, 5), [rows, columns]);
+  const result = (await session.run({ matrix })).orthogonal.data as Float32Array;
+  await session.release();
   const size = Math.min(rows, columns);
   const at = (i: number, k: number) => (rows <= columns ? result[i * columns + k] : result[k * columns + i]);
   for (let i = 0; i < size; i++) {
