@@ -4,7 +4,7 @@ import { EngineError } from '../errors';
 /** A screenshot's bytes by hash; null if they are no longer available. */
 export type FetchImage = (sha256: string) => Promise<Uint8Array | null>;
 
-/** Processed images by hash: from the processor's memory, or fetched and processed again. */
+/** Processed images by hash: from the processor's memory, or processed again from their bytes. */
 export class ImageStore {
   private readonly inFlight = new Map<string, Promise<ProcessedImage>>();
 
@@ -26,9 +26,13 @@ export class ImageStore {
   }
 
   private async load(sha256: string): Promise<ProcessedImage> {
-    const bytes = await this.fetchImage(sha256);
+    const bytes = this.processor.bytesOf(sha256) ?? (await this.fetchImage(sha256));
     if (bytes === null) {
-      throw new EngineError('request', `the image ${sha256} is not in memory, and its bytes are gone`);
+      throw new EngineError(
+        'request',
+        `the image ${sha256} is not in memory, and its bytes are gone; send the image again, ` +
+          'or start the engine with a fetchImage that has it',
+      );
     }
     const image = await this.processor.process(bytes).catch((cause: Error) => {
       throw new EngineError('request', `the image ${sha256} cannot be prepared: ${cause.message}`, { cause });

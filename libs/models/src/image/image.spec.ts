@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -142,6 +143,16 @@ describe('the image processor', () => {
     await small.process(pngs[2]);
     expect(await small.process(pngs[0])).toBe(red);
     expect(await small.process(pngs[1])).not.toBe(green);
+  });
+
+  test('has the bytes of images that it forgot, and of one that its memory cannot hold', async () => {
+    const tiny = new ImageProcessor(new QwenVlImages(config), model, { cacheBytes: 1 });
+    const png = await blank(64, 32);
+    const { sha256 } = await tiny.process(png);
+    expect(tiny.known(sha256)).toBeUndefined();
+    expect(tiny.bytesOf(sha256)).toEqual(png);
+    await expect(tiny.process(Buffer.from('text'))).rejects.toThrow();
+    expect(tiny.bytesOf(createHash('sha256').update('text').digest('hex'))).toBeUndefined();
   });
 
   test('takes grey, transparent and 16-bit images', async () => {

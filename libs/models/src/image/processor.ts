@@ -27,11 +27,13 @@ export interface ProcessedImage extends MeasuredImage, ImageInput {
 }
 
 export interface ImageProcessorOptions {
-  /** Cache size for processed images. Default 256 MiB. */
+  /** Cache size for processed images. Default 256 MiB. Their encoded bytes take another 128 MiB at most. */
   cacheBytes?: number;
 }
 
 const DEFAULT_CACHE_BYTES = 256 * 2 ** 20;
+/** Memory for encoded images: some hundreds of screenshots, which take a hundred times as much when processed. */
+const ENCODED_BYTES = 128 * 2 ** 20;
 const KNOWN_SIZES = 100_000;
 
 /** The images of a prompt in the required form: some models process a single image differently from several. */
@@ -46,6 +48,10 @@ function patchBytes({ patches, amongOthers }: ProcessedImage): number {
 /** Converts encoded images to model inputs. */
 export class ImageProcessor {
   private readonly cache: LRUCache<string, ProcessedImage>;
+  private readonly encoded = new LRUCache<string, Uint8Array>({
+    maxSize: ENCODED_BYTES,
+    sizeCalculation: ({ byteLength }) => byteLength,
+  });
   private readonly inFlight = new Map<string, Promise<ProcessedImage>>();
   private readonly sizes = new LRUCache<string, Size>({ max: KNOWN_SIZES });
 
@@ -58,16 +64,15 @@ export class ImageProcessor {
   }
 
   /**
-   * Decodes, resizes, normalizes and cuts an image; the same bytes are processed once.
+   * Decodes, resizes, normalizes and cuts an image; the same bytes are processed once while the result is cached. Do
+   * not change the bytes afterwards, see `bytesOf`.
    * @throws ModelError `bad-input` for an invalid image, or a size that the model does not support.
    */
   async process(png: Uint8Array): Promise<ProcessedImage> {
     const sha256 = createHash('sha256').update(png).digest('hex');
-    const known = this.cache.get(sha256) ?? this.inFlight.get(sha256);
-    if (known !== undefined) return known;
-    const work = this.processNew(png, sha256).finally(() => this.inFlight.delete(sha256));
-    this.inFlight.set(sha256, work);
-    return work;
+    const image = await (this.cache.get(sha256) ?? this.inFlight.get(sha256) ?? this.begin(png, sha256));
+    this.encoded.set(sha256, png);
+    return image;
   }
 
   /**
@@ -92,6 +97,11 @@ export class ImageProcessor {
     return this.cache.get(sha256);
   }
 
+  /** The bytes of a processed image by their hash, to process it again; undefined if they were not seen recently. */
+  bytesOf(sha256: string): Uint8Array | undefined {
+    return this.encoded.get(sha256);
+  }
+
   /** The key of an image in a prompt with this many images. */
   keyOf(sha256: string, images: number): string {
     return images === 1 || this.preparation.amongOthers === undefined ? sha256 : `${sha256}/among-others`;
@@ -110,6 +120,12 @@ export class ImageProcessor {
   shownSize(size: Size): Size {
     checkSize(size);
     return this.preparation.shownSize(size);
+  }
+
+  private begin(png: Uint8Array, sha256: string): Promise<ProcessedImage> {
+    const work = this.processNew(png, sha256).finally(() => this.inFlight.delete(sha256));
+    this.inFlight.set(sha256, work);
+    return work;
   }
 
   private async processNew(png: Uint8Array, sha256: string): Promise<ProcessedImage> {
