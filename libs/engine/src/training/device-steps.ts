@@ -34,7 +34,7 @@ const SCALARS = ['scale', 'step', 'learning rate'] as const;
 
 /**
  * Optimizer steps as graphs over device memory: weights, gradients and state stay there. After each step the new
- * weights are also copied to the host, for their digest and for checkpoints.
+ * weights are also copied to the host, in one transfer, for their digest and for checkpoints.
  */
 export class DeviceSteps implements OptimizerSteps {
   private state = new Map<string, StateTensors>();
@@ -74,11 +74,14 @@ export class DeviceSteps implements OptimizerSteps {
   }
 
   async arrays(): Promise<OptimizerArrays> {
-    const arrays: OptimizerArrays = new Map();
-    for (const [weight, tensors] of this.state) {
-      const host = Object.entries(await this.memory.download(tensors));
-      arrays.set(weight, Object.fromEntries(host.map(([name, { data }]) => [name, data as Float32Array])));
-    }
+    const found = [...this.state].flatMap(([weight, own]) =>
+      Object.entries(own).map(([name, each]) => ({ weight, name, each })),
+    );
+    const host = await this.memory.download(Object.fromEntries(found.map(({ each }, index) => [index, each])));
+    const arrays: OptimizerArrays = new Map([...this.state.keys()].map((weight) => [weight, {}]));
+    found.forEach(({ weight, name }, index) => {
+      arrays.get(weight)![name] = host[index].data as Float32Array;
+    });
     return arrays;
   }
 
