@@ -77,7 +77,9 @@ export class DeviceSteps implements OptimizerSteps {
     const found = [...this.state].flatMap(([weight, own]) =>
       Object.entries(own).map(([name, each]) => ({ weight, name, each })),
     );
-    const host = await this.memory.download(Object.fromEntries(found.map(({ each }, index) => [index, each])));
+    const host = await this.memory.download(
+      Object.fromEntries(found.map(({ each }, index) => [index, each])),
+    );
     const arrays: OptimizerArrays = new Map([...this.state.keys()].map((weight) => [weight, {}]));
     found.forEach(({ weight, name }, index) => {
       arrays.get(weight)![name] = host[index].data as Float32Array;
