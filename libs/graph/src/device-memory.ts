@@ -43,7 +43,7 @@ const JOINED_BYTES = 128 * 2 ** 20;
 
 type Entry = readonly [name: string, each: Tensor];
 
-/** Copies run as sessions of their own: the binding offers no other way. */
+/** Copies run as separate sessions: the binding offers no other way. */
 class GpuMemory implements DeviceMemory {
   readonly location = 'gpu-buffer';
   private readonly sessions = new Map<string, Promise<Session>>();

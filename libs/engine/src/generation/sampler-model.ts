@@ -185,7 +185,7 @@ export class SamplerModel implements TokenModel {
   /** Creates prefill sessions on first use. */
   private promptSession(images: boolean, longest: number, continues: boolean): Promise<SamplerSession> {
     const pass = continues ? 'continuation' : 'prompt';
-    const attention = continues ? 'whole' : attentionFor(longest);
+    const attention = continues ? 'whole' : attentionFor(longest, this.options.memory.location);
     return memoize(this.prompts, `${pass} ${images} ${attention}`, () =>
       buildSession(this.options, { pass, images, attention }),
     );

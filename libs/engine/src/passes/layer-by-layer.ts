@@ -10,7 +10,8 @@ import {
 import type { Feeds } from '../feeds';
 import { Recent } from '../recent';
 import type { AccumulatedGradients } from '../training/accumulated-gradients';
-import { buildObjectiveGraph, buildScoringGraph, type GraphParts, type PassMode } from './graphs';
+import { layerAttention } from './attention-kind';
+import { buildObjectiveGraph, buildScoringGraph, imagesOf, type GraphParts, type PassMode } from './graphs';
 import { keptFeeds, runBackward, runHead, type PassState } from './layer-backward';
 import { LayerSessions, type PassGraph } from './layer-sessions';
 import { LossSession } from './loss-session';
@@ -58,7 +59,7 @@ export class LayerByLayer implements PassRunner {
     feeds: Feeds,
     accumulated: AccumulatedGradients,
   ): Promise<PassResult> {
-    const state = this.begin(await this.trainingSessions(mode, weighted(loss)), feeds, accumulated);
+    const state = this.begin(await this.trainingSessions(mode, feeds, weighted(loss)), feeds, accumulated);
     await this.forward(state);
     const result = await runHead(state, 'backward');
     await runBackward(state);
@@ -76,7 +77,7 @@ export class LayerByLayer implements PassRunner {
     accumulated: AccumulatedGradients,
   ): Promise<PassResult> {
     const session = await this.lossSession(loss);
-    const prepared = await this.trainingSessions(mode, linear(session.readsEntropy));
+    const prepared = await this.trainingSessions(mode, feeds, linear(session.readsEntropy));
     const count = feeds[OBJECTIVE_INPUTS.membership].dims[1];
     const zeros = new Float32Array(count);
     const state = this.begin(prepared, { ...feeds, ...derivativeFeeds(zeros, zeros) }, accumulated);
@@ -90,8 +91,9 @@ export class LayerByLayer implements PassRunner {
   }
 
   async score(mode: PassMode, feeds: Feeds): Promise<Float32Array> {
-    const prepared = await this.prepared(mode, () => {
-      const { graph, scores } = buildScoringGraph(this.parts(mode));
+    const parts = this.parts(mode, feeds);
+    const prepared = await this.prepared(`${mode} ${parts.attention}`, () => {
+      const { graph, scores } = buildScoringGraph(parts);
       return { pass: { graph, trained: new Map(), results: new Map([['scores', scores]]) } };
     });
     const state = this.begin(prepared, feeds, undefined);
@@ -107,14 +109,18 @@ export class LayerByLayer implements PassRunner {
     this.pool.clear();
   }
 
-  private parts(mode: PassMode): GraphParts {
-    const { role, family, parameters } = this.options;
-    return { role, family, parameters: parameters(), mode, attention: 'blocks' };
+  private parts(mode: PassMode, feeds: Feeds): GraphParts {
+    const { role, family, parameters, memory } = this.options;
+    const [rows, tokens] = feeds.token_ids.dims;
+    // A vision tower in the graph reads more patches than there are tokens.
+    const attention = imagesOf(mode) === 'patches' ? 'blocks' : layerAttention(rows, tokens, memory.location);
+    return { role, family, parameters: parameters(), mode, attention };
   }
 
-  private trainingSessions(mode: PassMode, objective: Objective): Promise<Prepared> {
-    return this.prepared(`${mode} ${objective.key}`, () => {
-      const built = buildObjectiveGraph(this.parts(mode), objective);
+  private trainingSessions(mode: PassMode, feeds: Feeds, objective: Objective): Promise<Prepared> {
+    const parts = this.parts(mode, feeds);
+    return this.prepared(`${mode} ${parts.attention} ${objective.key}`, () => {
+      const built = buildObjectiveGraph(parts, objective);
       const { graph, total, scores, entropy, trained } = built;
       const results = new Map(
         Object.entries({ total, scores, ...(entropy === undefined ? {} : { entropy }) }),

@@ -120,7 +120,7 @@ export class VisionEncoder {
 
   /** Creates sessions on first use. */
   private session(longest: number): Promise<Session> {
-    const attention = attentionFor(longest);
+    const attention = attentionFor(longest, this.options.memory.location);
     return memoize(this.sessions, attention, () => {
       const parameters = this.parameters();
       const { graph } = this.family.buildForward({ kind: 'vision', parameters, attention });

@@ -206,9 +206,10 @@ export interface CriticForward {
 
 /**
  * Attention algorithm: with all scores at once, fastest for short sequences; or in blocks of queries, whose memory
- * grows linearly with the length instead of quadratically (default `whole`).
+ * grows linearly with the length instead of quadratically (default `whole`). A GPU is waited for after each block, so
+ * it needs few, large ones.
  */
-export type AttentionKind = 'whole' | 'blocks';
+export type AttentionKind = 'whole' | 'blocks' | 'large blocks';
 
 export interface VisionOptions {
   kind: 'vision';

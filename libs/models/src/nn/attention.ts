@@ -1,5 +1,5 @@
 import { ops, type Dim, type Graph, type Value } from '@ui-rl/graph';
-import { blockAttention } from './block-attention';
+import { BLOCK_QUERIES, blockAttention, type BlockKind } from './block-attention';
 import type { LayerBuilder } from './layer-builder';
 
 const excluded = -1e9;
@@ -30,13 +30,13 @@ export function causalBias(graph: Graph, groups: number, length: Dim = 'T'): Val
  * repeated. q [B, T, heads · d], k and v [B, S, kvHeads · d], bias broadcastable to the scores [B, kvHeads, G·T, S],
  * such as
  * that of {@link causalBias} → [B, T, heads · d].
- * @param bias `causal blocks`: causal attention in blocks of queries
+ * @param bias a kind of blocks: causal attention in blocks of queries
  */
 export function groupedAttention(
   q: Value,
   k: Value,
   v: Value,
-  bias: Value | 'causal blocks',
+  bias: Value | BlockKind,
   counts: HeadCounts,
 ): Value {
   const { heads, kvHeads, headDim } = counts;
@@ -47,8 +47,9 @@ export function groupedAttention(
   const grouped = ops.transpose(ops.reshape(q, [B, T, kvHeads, groups, headDim]), [0, 2, 3, 1, 4]);
   const back = (split: Value): Value =>
     ops.reshape(ops.transpose(split, [0, 3, 1, 2, 4]), [B, T, heads * headDim]);
-  if (bias === 'causal blocks') {
-    return back(blockAttention(grouped, byHead(k), byHead(v), { causal: true, scale: headDim ** -0.5 }));
+  if (typeof bias === 'string') {
+    const options = { size: BLOCK_QUERIES[bias], causal: true, scale: headDim ** -0.5 };
+    return back(blockAttention(grouped, byHead(k), byHead(v), options));
   }
   const rows = ops.reshape(grouped, [B, kvHeads, -1, headDim]);
   const scores = ops.matmul(rows, byHead(k), { transB: true, alpha: headDim ** -0.5 });
@@ -128,9 +129,14 @@ export function attendAll(
   scale: number,
 ): Value {
   const [N, heads, P, d] = q.shape;
-  if (attention === 'blocks' && !(typeof P === 'number' && P <= SHORT)) {
+  if (attention !== 'whole' && !(typeof P === 'number' && P <= SHORT)) {
     const queries = ops.unsqueeze(q, [2]);
-    const context = blockAttention(queries, k, v, { causal: false, scale, ...(bias && { bias }) });
+    const context = blockAttention(queries, k, v, {
+      size: BLOCK_QUERIES[attention],
+      causal: false,
+      scale,
+      ...(bias && { bias }),
+    });
     return ops.reshape(context, [N, heads, P, d]);
   }
   const scores = ops.matmul(q, k, { transB: true, alpha: scale });

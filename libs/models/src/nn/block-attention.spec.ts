@@ -1,58 +1,21 @@
-import { Graph, gradients, ops, Session, tensor, type Tensor, type Value } from '@ui-rl/graph';
-import { blockAttention, type BlockAttentionOptions } from './block-attention';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { tensor, type Tensor } from '@ui-rl/graph';
+import { softwareVulkan } from '@ui-rl/testkit';
+import { B, d, evaluate, G, K, plainAttention, random } from '../../test/block-attention';
+import { blockAttention } from './block-attention';
 
-const [B, K, G, d] = [2, 2, 3, 4];
-
-/** softmax(scale · q·kᵀ + bias)·v with all scores at once. */
-function plainAttention(q: Value, k: Value, v: Value, { causal, bias, scale }: BlockAttentionOptions): Value {
-  const { graph } = q;
-  const [keys, values] = [k, v].map((x) => ops.unsqueeze(x, [2]));
-  let scores = ops.matmul(q, keys, { transB: true, alpha: scale });
-  if (bias !== undefined) scores = ops.add(scores, ops.unsqueeze(bias, [1]));
-  if (causal) {
-    const positions = ops.range(graph, 'T');
-    const later = ops.greater(ops.unsqueeze(positions, [0]), ops.unsqueeze(positions, [1]));
-    const [none, all] = [0, -1e9].map((value) => ops.scalar(graph, value, 'float32'));
-    scores = ops.add(scores, ops.where(later, all, none));
-  }
-  return ops.matmul(ops.softmax(scores, 4), values);
-}
-
-/** Context and gradients of Σ context · weights. */
-async function evaluate(
-  attention: typeof blockAttention,
-  causal: boolean,
-  biased: boolean,
-  feeds: Record<string, Tensor>,
-): Promise<Record<string, Tensor>> {
-  const graph = new Graph('attention');
-  const S = causal ? 'T' : 'S';
-  const q = graph.input('q', 'float32', ['B', K, G, 'T', d]);
-  const [k, v] = ['k', 'v'].map((name) => graph.input(name, 'float32', ['B', K, S, d]));
-  const weights = graph.input('weights', 'float32', ['B', K, G, 'T', d]);
-  const bias = biased ? graph.input('bias', 'float32', ['B', 1, 1, S]) : undefined;
-  // The operands are computed values, as in a model.
-  const [query, keys, values] = [q, k, v].map((x) => ops.mul(x, 1.5));
-  const context = attention(query, keys, values, { causal, scale: 0.5, bias });
-  graph.output('context', context);
-  const loss = ops.reduceSum(ops.mul(context, weights));
-  gradients(loss, [q, k, v]).forEach((gradient, i) => graph.output(`d${'qkv'[i]}`, gradient));
-  const session = await Session.create(graph, { threads: 2, spinning: false });
-  const found = await session.run(feeds);
-  await session.release();
-  return found;
-}
-
-function random(shape: number[], seed: number): Tensor {
-  const count = shape.reduce((a, b) => a * b, 1);
-  return tensor(
-    'float32',
-    Float32Array.from({ length: count }, (_, i) => Math.sin(seed + i * 1.37)),
-    shape,
-  );
-}
-
-describe.each([1, 127, 128, 129, 300])('attention in blocks over %s queries', (T) => {
+describe.each([
+  [1, 128],
+  [127, 128],
+  [128, 128],
+  [129, 128],
+  [300, 128],
+  [300, 256],
+  [300, 512],
+])('attention over %s queries in blocks of %s', (T, size) => {
   test.each([
     [true, false],
     [false, false],
@@ -71,8 +34,8 @@ describe.each([1, 127, 128, 129, 300])('attention in blocks over %s queries', (T
       bias.fill(-1e9, S + Math.ceil(S / 2), 2 * S);
       feeds.bias = tensor('float32', bias, [B, 1, 1, S]);
     }
-    const expected = await evaluate(plainAttention, causal, biased, feeds);
-    const found = await evaluate(blockAttention, causal, biased, feeds);
+    const expected = await evaluate(plainAttention, { size, causal, biased }, feeds);
+    const found = await evaluate(blockAttention, { size, causal, biased }, feeds);
     for (const name of ['context', 'dq', 'dk', 'dv']) {
       expect(found[name].dims).toEqual(expected[name].dims);
       const other = expected[name].data as Float32Array;
@@ -84,3 +47,20 @@ describe.each([1, 127, 128, 129, 300])('attention in blocks over %s queries', (T
     }
   });
 });
+
+test('attention in blocks gives the same on WebGPU, where its loop runs on the CPU', () => {
+  const runtimeDir = mkdtempSync(join(tmpdir(), 'blocks-'));
+  try {
+    const programs = ['testkit/run-ts.cjs', 'models/test/blocks-on-webgpu.ts'];
+    const output = execFileSync(
+      process.execPath,
+      programs.map((path) => join(__dirname, '../../..', path)),
+      { env: { ...process.env, ...softwareVulkan(runtimeDir) }, stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    const gaps = JSON.parse(output.toString()) as Record<string, number>;
+    expect(Object.keys(gaps)).toEqual(['context', 'dq', 'dk', 'dv']);
+    expect(Math.max(...Object.values(gaps))).toBeLessThan(2e-5);
+  } finally {
+    rmSync(runtimeDir, { recursive: true, force: true });
+  }
+}, 300_000);

@@ -1,10 +1,15 @@
 import { ops, vectorJacobianProducts, type Graph, type Rule, type Value } from '@ui-rl/graph';
 
-/** Queries per block: large enough for fast products, small enough for its scores to fit into memory. */
-const BLOCK = 128;
+/** Queries per block: enough for fast products, and few enough for their scores to fit into memory. */
+export const BLOCK_QUERIES = { blocks: 128, 'large blocks': 512 } as const;
+
+export type BlockKind = keyof typeof BLOCK_QUERIES;
+
 const excluded = -1e9;
 
 export interface BlockAttentionOptions {
+  /** queries per block */
+  size: number;
   /** whether query t sees only keys 0 … t; there are then as many keys as queries */
   causal: boolean;
   /** added to the scores, [B, 1, 1, S]; not differentiated */
@@ -40,9 +45,10 @@ interface Block {
  */
 export function blockAttention(q: Value, k: Value, v: Value, options: BlockAttentionOptions): Value {
   const { graph } = q;
+  const { size } = options;
   const T = q.shape[3];
   return graph.scope('block_attention', () => {
-    const blocks = ops.div(ops.add(ops.dimValue(graph, T), BLOCK - 1), BLOCK);
+    const blocks = ops.div(ops.add(ops.dimValue(graph, T), size - 1), size);
     let operandIndices: number[] = [];
     const derivative: Rule = (c) => {
       const { captures } = c.node.body!;
@@ -54,14 +60,14 @@ export function blockAttention(q: Value, k: Value, v: Value, options: BlockAtten
     };
     const { collected } = ops.loop(graph, { count: blocks, turns: BLOCKS, derivative }, (body, index) => {
       const { context } = attend(body, index, [q, k, v], options);
-      return { carried: [], collected: [ops.padEnd(context, 3, BLOCK)] };
+      return { carried: [], collected: [ops.padEnd(context, 3, size)] };
     });
     // A copy of the graph keeps the order of captures, so operands are identified by index.
     const { captures } = collected[0].producer!.body!;
     operandIndices = [q, k, v, options.bias].flatMap((operand) =>
       operand === undefined ? [] : [captures.indexOf(operand)],
     );
-    return joinBlocks(collected[0], T);
+    return joinBlocks(collected[0], T, size);
   });
 }
 
@@ -70,11 +76,11 @@ function attend(
   body: Graph,
   index: Value,
   [q, k, v]: readonly Value[],
-  { causal, bias, scale }: BlockAttentionOptions,
+  { size, causal, bias, scale }: BlockAttentionOptions,
 ): Block {
   const [B, K, G, , d] = q.shape;
-  const start = ops.mul(index, BLOCK);
-  const end = ops.add(start, BLOCK);
+  const start = ops.mul(index, size);
+  const end = ops.add(start, size);
   const queries = ops.sliceAt(q, 3, start, end, ROWS);
   const seen = (x: Value, axis: number): Value =>
     causal ? ops.sliceAt(x, axis, ops.ints(body, [0]), end, KEYS) : x;
@@ -95,16 +101,16 @@ function laterKeys(body: Graph, start: Value, groups: number): Value {
   return ops.concat(Array<Value>(groups).fill(ops.where(later, all, none)), 0);
 }
 
-/** [n, B, K, G, BLOCK, d] → [B, K, G, T, d] */
-function joinBlocks(blocks: Value, T: Value['shape'][number]): Value {
+/** [n, B, K, G, size, d] → [B, K, G, T, d] */
+function joinBlocks(blocks: Value, T: Value['shape'][number], size: number): Value {
   const [n, B, K, G, , d] = blocks.shape;
   const inOrder = ops.transpose(blocks, [1, 2, 3, 0, 4, 5]);
-  return ops.slice(ops.reshape(inOrder, [B, K, G, `${BLOCK}*${n}`, d]), 3, 0, T);
+  return ops.slice(ops.reshape(inOrder, [B, K, G, `${size}*${n}`, d]), 3, 0, T);
 }
 
 /**
  * Gradients of queries, keys and values, each built on demand.
- * @param grad [n, B, K, G, BLOCK, d] of the loop's collected output
+ * @param grad [n, B, K, G, size, d] of the loop's collected output
  */
 function backward(grad: Value, operands: readonly Value[], options: BlockAttentionOptions): (() => Value)[] {
   const { graph } = grad;
@@ -123,10 +129,10 @@ function backward(grad: Value, operands: readonly Value[], options: BlockAttenti
         const inputs = [block.queries, block.keys, block.values];
         const [dq, ...others] = vectorJacobianProducts([block.context], [rows], inputs);
         const next = others.map((own, i) => ops.add(sums[i], options.causal ? ops.padEnd(own, 2, S) : own));
-        return { carried: next, collected: [ops.padEnd(dq, 3, BLOCK)] };
+        return { carried: next, collected: [ops.padEnd(dq, 3, options.size)] };
       },
     );
-    return [joinBlocks(collected[0], q.shape[3]), ...carried];
+    return [joinBlocks(collected[0], q.shape[3], options.size), ...carried];
   };
   let built: readonly Value[] | undefined;
   return operands.map((_, i) => () => (built ??= graph.scope('block_attention', run))[i]);

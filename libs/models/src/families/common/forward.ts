@@ -96,8 +96,8 @@ function promptAttention(
   text: DecoderConfig,
   length: number | string = 'T',
 ): Attention {
-  if (attention === 'blocks' && !hasOwnMask(text)) {
-    return (_, { q, k, v }) => groupedAttention(q, k, v, 'causal blocks', text);
+  if (attention !== 'whole' && !hasOwnMask(text)) {
+    return (_, { q, k, v }) => groupedAttention(q, k, v, attention, text);
   }
   const biasOf = ownBiases(graph, text, length);
   return (layer, { q, k, v }) => groupedAttention(q, k, v, biasOf(layer), text);
