@@ -7,6 +7,7 @@ import {
   findEpisode,
   findRun,
   listEpisodes,
+  listMetrics,
   listRuns,
   listTrajectories,
   migrate,
@@ -130,6 +131,19 @@ describe.each(backends)('records on %s', (_name, start) => {
     expect((await findRun(database.dataSource, RUN))?.log).toEqual([]);
     await database.dataSource.query(`DELETE FROM runs`);
     expect(await database.dataSource.query(`SELECT * FROM trained_episodes`)).toEqual([]);
+  });
+
+  test('curves have the wanted metrics, and sums of tokens and episodes', async () => {
+    const step = (number: number, metrics: Record<string, number>, rolloutIds: string[]) =>
+      keyed({ type: 'train_step', step: number, rolloutIds, metrics } as never, `curve-${number}`);
+    const metrics = { 'optim/tokens': 30, 'optim/loss': 0.5, 'a,b': 2 };
+    await recordAll([], [step(1, metrics, ['a', 'b']), step(2, { 'optim/tokens': 12 }, ['c'])]);
+    const { steps } = await readCurves(database.dataSource, RUN, ['a,b', 'optim/unknown']);
+    expect(steps).toMatchObject({ step: [1, 2], tokens: [30, 42], episodes: [2, 3] });
+    expect(steps.metrics).toEqual({ 'a,b': [2, null] });
+    expect(await listMetrics(database.dataSource, RUN)).toEqual(['a,b', 'optim/loss', 'optim/tokens']);
+    expect((await readCurves(database.dataSource, RUN, [])).steps.metrics).toEqual({});
+    await database.dataSource.query(`DELETE FROM runs`);
   });
 
   test('a rollout id is recorded once, with the turns of its first version only', async () => {
@@ -371,7 +385,10 @@ describe.each(backends)('records on %s', (_name, start) => {
     expect(training.reward[at]).toBe(0.5);
     expect(training.episodes[at]).toBe(3);
     expect(training.invalid[at]).toBe(1);
-    expect(steps).toEqual({ step: [4], metrics: { 'optim/loss': [0.5] } });
+    expect(steps).toEqual({
+      ...{ step: [4], at: [Date.parse('2026-11-20T10:16:00.000Z') / 1_000], tokens: [0], episodes: [1] },
+      metrics: { 'optim/loss': [0.5] },
+    });
     expect(throughput.episodes.reduce((sum, count) => sum + count, 0)).toBe(6);
   });
 

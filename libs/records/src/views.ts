@@ -100,10 +100,22 @@ export interface TrainingCurve {
   turns: (number | null)[];
 }
 
+/** Columns of equal length, one entry per step. */
+export interface StepCurves {
+  step: number[];
+  /** Seconds since 1970. */
+  at: number[];
+  /** Trained tokens of this step and of all before it. */
+  tokens: number[];
+  /** Trained episodes of this step and of all before it. */
+  episodes: number[];
+  /** Metric name → column, null if a step lacks the metric. */
+  metrics: Record<string, (number | null)[]>;
+}
+
 export interface Curves {
   training: TrainingCurve;
-  /** One entry per step; metric name → column, null if a step lacks the metric. */
-  steps: { step: number[]; metrics: Record<string, (number | null)[]> };
+  steps: StepCurves;
   /**
    * Recorded episodes of every purpose per interval of `seconds`; `at` in seconds since 1970. `covered`: the seconds of
    * each interval in which the run was recorded; the first and the last one are usually incomplete.

@@ -279,8 +279,8 @@ describe('charts', () => {
     const before = await height();
     const box = (await over().boundingBox())!;
     await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-    await page.locator('.tip').waitFor();
-    expect(await page.locator('.tip').innerText()).toMatch(/^policy version \d+\n/);
+    await page.locator('.tip').first().waitFor();
+    expect(await page.locator('.tip').first().innerText()).toMatch(/^policy version \d+\n/);
     expect(await height()).toBe(before);
   });
 
@@ -317,7 +317,7 @@ describe('charts', () => {
       'KL of sampler and trainer: nats per token by training step',
       'Invalid share: share of episodes by time',
       'Throughput: episodes per second by time',
-      'optim/loss: optim/loss by training step',
+      'optim/loss: loss by training step',
     ]);
   });
 });

@@ -6,7 +6,14 @@ import { join } from 'node:path';
 import { BusService } from '@ui-rl/bus';
 import { type ConfigurationGroup, MonitorPageReply, runKeys, subjects } from '@ui-rl/contracts';
 import { loadComponents } from '@ui-rl/plugin-kit';
-import type { EpisodeDetail, EpisodePage, RunDetail, RunSummary, TrajectoryPage } from '@ui-rl/records';
+import type {
+  Curves,
+  EpisodeDetail,
+  EpisodePage,
+  RunDetail,
+  RunSummary,
+  TrajectoryPage,
+} from '@ui-rl/records';
 import { eventually, makeRollout, makeTrajectory, type NatsServer, startNats } from '@ui-rl/testkit';
 import { type Monitor, type MonitorOptions, startMonitor } from './server';
 
@@ -305,6 +312,10 @@ test('a monitor that was away records what was published meanwhile, without coun
 it('explains the metrics of a batch', async () => {
   expect(await get('/api/metrics?name=env/all/reward/speed')).toMatchObject({ unit: 'reward' });
   expect(await (await fetch(`${monitor.url}/api/metrics?name=nonsense`)).text()).toBe('');
+  const metrics = await get<{ name: string; meaning: string }[]>(`/api/runs/${RUN}/metrics`);
+  expect(metrics.find(({ name }) => name === 'optim/loss')?.meaning).toMatch(/^weighted sum/);
+  const { steps } = await get<Curves>(`/api/runs/${RUN}/curves?metric=optim/loss&metric=none`);
+  expect(Object.keys(steps.metrics)).toEqual(['optim/loss']);
 });
 
 it('tells everybody at the broker where it shows a run, and at that address who it is', async () => {

@@ -1,12 +1,19 @@
 import { independentDifference } from '@ui-rl/contracts';
 import type { DataSource } from 'typeorm';
-import type { Curves, TaskScoreView, TrainingCurve } from '../views';
+import type { Curves, StepCurves, TaskScoreView, TrainingCurve } from '../views';
 
-/** The data of a run's charts. The cost grows with the run's episodes; cache it for frequent requests. */
-export async function readCurves(dataSource: DataSource, runId: string): Promise<Curves> {
+/**
+ * The data of a run's charts. The cost grows with the run's episodes; cache it for frequent requests.
+ * @param wanted names of metrics; default: all
+ */
+export async function readCurves(
+  dataSource: DataSource,
+  runId: string,
+  wanted?: readonly string[],
+): Promise<Curves> {
   return {
     training: await trainingCurve(dataSource, runId),
-    steps: await stepMetrics(dataSource, runId),
+    steps: await stepCurves(dataSource, runId, wanted),
     throughput: await throughput(dataSource, runId),
   };
 }
@@ -43,17 +50,51 @@ async function trainingCurve(dataSource: DataSource, runId: string): Promise<Tra
   };
 }
 
-async function stepMetrics(dataSource: DataSource, runId: string): Promise<Curves['steps']> {
-  const rows = await dataSource.query<{ step: number; metrics: Record<string, number> }[]>(
-    'SELECT DISTINCT ON (step) step, metrics FROM steps WHERE run_id = $1 ORDER BY step, at DESC',
-    [runId],
+interface StepRow {
+  step: number;
+  at: number;
+  tokens: number;
+  episodes: number;
+  metrics: Record<string, number> | null;
+}
+
+async function stepCurves(
+  dataSource: DataSource,
+  runId: string,
+  wanted: readonly string[] | undefined,
+): Promise<StepCurves> {
+  const some = `(SELECT jsonb_object_agg(name, metrics -> name) FROM unnest($2::text[]) AS name
+    WHERE jsonb_exists(metrics, name))`;
+  const rows = await dataSource.query<StepRow[]>(
+    `SELECT DISTINCT ON (step) step, extract(epoch FROM at)::float8 AS at, cardinality(rollout_ids) AS episodes,
+       COALESCE((metrics ->> 'optim/tokens')::float8, 0) AS tokens, ${wanted === undefined ? 'metrics' : some} AS metrics
+     FROM steps WHERE run_id = $1 ORDER BY step, steps.at DESC`,
+    wanted === undefined ? [runId] : [runId, wanted],
   );
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row.metrics)))].toSorted();
-  const column = (name: string) => rows.map((row) => row.metrics[name] ?? null);
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row.metrics ?? {})))].toSorted();
+  const column = (name: string) => rows.map((row) => row.metrics?.[name] ?? null);
   return {
     step: rows.map((row) => row.step),
+    at: rows.map((row) => row.at),
+    tokens: sums(rows.map((row) => row.tokens)),
+    episodes: sums(rows.map((row) => row.episodes)),
     metrics: Object.fromEntries(names.map((name) => [name, column(name)])),
   };
+}
+
+/** The sum up to and including each place. */
+function sums(values: readonly number[]): number[] {
+  let sum = 0;
+  return values.map((value) => (sum += value));
+}
+
+/** Names of all metrics that steps of a run have. */
+export async function listMetrics(dataSource: DataSource, runId: string): Promise<string[]> {
+  const rows = await dataSource.query<{ name: string }[]>(
+    'SELECT DISTINCT jsonb_object_keys(metrics) AS name FROM steps WHERE run_id = $1 ORDER BY name',
+    [runId],
+  );
+  return rows.map(({ name }) => name);
 }
 
 /** Interval lengths in seconds; the finest with at most 120 points is used. */

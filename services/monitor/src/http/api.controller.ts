@@ -1,5 +1,5 @@
 import { Controller, Get, Inject, Param, Query, UseInterceptors } from '@nestjs/common';
-import type { ConfigurationGroup } from '@ui-rl/contracts';
+import { metricInfo, type ConfigurationGroup, type MetricInfo } from '@ui-rl/contracts';
 import { ComponentRegistry } from '@ui-rl/plugin-kit';
 import {
   compareEvaluations,
@@ -13,6 +13,7 @@ import {
   findRun,
   findStep,
   listEpisodes,
+  listMetrics,
   listRuns,
   readCurves,
   readTaskScores,
@@ -29,7 +30,7 @@ import { DataSource } from 'typeorm';
 import { EpisodeQuery } from './episode-query';
 import { found } from './found';
 import { judgedChecks } from './judged-checks';
-import { ROLLOUT, RUN, StepPipe, TextPipe } from './names';
+import { ROLLOUT, RUN, StepPipe, TextPipe, TextsPipe } from './names';
 import { QueryGate, READING } from './query-gate';
 import { RunQuery } from './run-query';
 
@@ -67,10 +68,20 @@ export class ApiController {
     return Object.keys(config).length === 0 ? [] : describeRun(config, this.components);
   }
 
-  /** Data of the charts: training by policy version, metrics by step, episodes by time. */
+  /**
+   * Data of the charts: training by policy version, metrics by step, episodes by time. `metric`, once or several
+   * times, names the metrics; without it, all of them.
+   */
   @Get('runs/:run/curves')
-  curves(@Param('run', RUN) id: string): Promise<Curves> {
-    return readCurves(this.dataSource, id);
+  curves(@Param('run', RUN) id: string, @Query('metric', TextsPipe) metrics?: string[]): Promise<Curves> {
+    return readCurves(this.dataSource, id, metrics);
+  }
+
+  /** The metrics that the steps of a run have, with their units and meanings where these are known. */
+  @Get('runs/:run/metrics')
+  async metrics(@Param('run', RUN) id: string): Promise<MetricInfo[]> {
+    const names = await listMetrics(this.dataSource, id);
+    return names.map((name) => ({ unit: '', meaning: '', ...metricInfo(name), name }));
   }
 
   /** A step, with its groups and their episodes. */

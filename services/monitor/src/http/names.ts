@@ -6,6 +6,10 @@ const ROLLOUT_ID = /^[^\p{Cc}]{1,300}$/u;
 /** The largest step that is recorded. */
 const MAX_STEP = 2 ** 31 - 1;
 
+// eslint-disable-next-line no-control-regex
+const TEXT = /^[^\0]{0,1000}$/;
+const MAX_TEXTS = 100;
+
 /** Accepts only possible names of recorded data. Nothing else reaches the database. */
 class NamePipe implements PipeTransform<unknown, string> {
   constructor(
@@ -37,7 +41,20 @@ export class StepPipe implements PipeTransform<string, number> {
 @Injectable()
 export class TextPipe implements PipeTransform<unknown, string | undefined> {
   transform(value: unknown): string | undefined {
-    if (value === undefined || (typeof value === 'string' && /^[^\0]{0,1000}$/.test(value))) return value;
+    if (value === undefined || (typeof value === 'string' && TEXT.test(value))) return value;
     throw new BadRequestException('expected one text of at most 1000 characters');
+  }
+}
+
+/** Texts of a repeated query parameter; undefined if it is missing. */
+@Injectable()
+export class TextsPipe implements PipeTransform<unknown, string[] | undefined> {
+  transform(value: unknown): string[] | undefined {
+    if (value === undefined) return undefined;
+    const texts: unknown[] = Array.isArray(value) ? value : [value];
+    if (texts.length <= MAX_TEXTS && texts.every((text) => typeof text === 'string' && TEXT.test(text))) {
+      return texts as string[];
+    }
+    throw new BadRequestException(`expected at most ${MAX_TEXTS} texts of at most 1000 characters`);
   }
 }

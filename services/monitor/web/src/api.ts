@@ -179,3 +179,9 @@ export function useVersion(run: string | null, everyMs = 2_000): number {
 }
 
 export const screenshotUrl = (run: string, hash: string): string => `api/runs/${run}/screenshots/${hash}`;
+
+/** Address of the curves of a run with these metrics. */
+export function curvesPath(run: string, metrics: readonly string[]): string {
+  const query = new URLSearchParams(metrics.map((name): [string, string] => ['metric', name]));
+  return `api/runs/${encodeURIComponent(run)}/curves?${query.toString()}`;
+}

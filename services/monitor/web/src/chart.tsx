@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import uPlot from 'uplot';
-import { tickText, time, type Unit } from './format';
+import { count, number, tickText, time, type Unit } from './format';
 import { useParam } from './route';
 
 /** A line, or points with intervals if `low` and `high` are given. Arrays are as long as `x`. */
@@ -15,20 +15,28 @@ export interface ChartSeries {
   faint?: boolean;
 }
 
+/** `time`: x is seconds since 1970. `hours` since the first step. */
+export type ChartX =
+  'training step' | 'policy version' | 'time' | 'hours' | 'trained tokens' | 'trained episodes';
+
 export interface ChartProps {
   /** The chart's name for screen readers. */
   title: string;
   series: ChartSeries[];
-  /** `time`: x is seconds since 1970. */
-  x: 'training step' | 'policy version' | 'time';
+  x: ChartX;
   /** Name of y with its unit: `episodes per second`. */
   y: string;
   unit: Unit;
   /** Fixed range of y; a null bound follows the data. */
   yRange?: [number | null, number | null];
   format: (value: number) => string;
+  /** Whether y is logarithmic: values of 0 and below are left out. */
+  isLog?: boolean;
   height?: number;
 }
+
+/** Rows of the table of a chart, at most. */
+const MAX_ROWS = 1_000;
 
 type Range = [number, number];
 type Latest = { current: ChartProps & { zoom: Range | null; setZoom: (zoom: Range | null) => void } };
@@ -39,9 +47,15 @@ function subscribeDark(changed: () => void): () => void {
   return () => dark.removeEventListener('change', changed);
 }
 
+/** Charts over the same x share their zoom and their cursor: the name of that x in the address. */
+function axisOf(x: ChartX): string {
+  if (x === 'training step' || x === 'policy version') return 'steps';
+  return x.replace('trained ', '');
+}
+
 /** The part that is shown, kept in the address and shared by all charts over the same x. */
 function useZoom(x: ChartProps['x']): [Range | null, (zoom: Range | null) => void] {
-  const [text, set] = useParam(x === 'time' ? 'time' : 'steps');
+  const [text, set] = useParam(axisOf(x));
   const zoom = useMemo((): Range | null => {
     const [from, to] = text.split('~').map(Number);
     return text !== '' && from < to ? [from, to] : null;
@@ -62,16 +76,22 @@ export function Chart(props: ChartProps) {
   const latest = useRef({ ...props, zoom, setZoom });
   latest.current = { ...props, zoom, setZoom };
   const isDark = useSyncExternalStore(subscribeDark, () => dark.matches);
-  const data = useMemo(() => aligned(props.series), [props.series]);
+  const { isLog = false } = props;
+  const data = useMemo(() => aligned(props.series, isLog), [props.series, isLog]);
   // The chart's structure; new data alone does not recreate the chart.
-  const shape = [props.x, props.y, ...props.series.map(({ label, color }) => `${label}:${color}`)].join('|');
+  const shape = [
+    props.x,
+    props.y,
+    isLog,
+    ...props.series.map(({ label, color }) => `${label}:${color}`),
+  ].join('|');
 
   useEffect(() => {
     const element = host.current;
     if (element === null) return;
     const made = new uPlot(
       options(latest, element.clientWidth, setCursor),
-      aligned(latest.current.series),
+      aligned(latest.current.series, isLog),
       element,
     );
     plot.current = made;
@@ -93,11 +113,15 @@ export function Chart(props: ChartProps) {
   }, [data, zoom, shape, isDark]);
 
   return (
-    <figure className="chart" aria-label={`${props.title}: ${props.y} by ${props.x}`}>
+    <figure
+      className="chart"
+      aria-label={`${props.title}: ${props.y}${isLog ? ' (logarithmic)' : ''} by ${props.x}`}
+    >
       <div className="plot" ref={host}>
         {cursor !== null && <Tip props={props} data={data} cursor={cursor} />}
       </div>
       <Legend props={props} />
+      <Table props={props} data={data} />
       {zoom !== null && (
         <button type="button" className="unzoom" onClick={() => setZoom(null)}>
           Show all
@@ -132,7 +156,7 @@ function Tip({ props, data, cursor }: { props: ChartProps; data: uPlot.AlignedDa
   if (at === undefined) return null;
   return (
     <div className={`tip ${cursor.left > 0.5 ? 'left' : ''}`} style={{ left: `${cursor.left * 100}%` }}>
-      <strong>{props.x === 'time' ? moment(at) : `${props.x} ${at}`}</strong>
+      <strong>{placeText(props.x, at)}</strong>
       {props.series.map(({ label }, index) => {
         const value = columns[index]?.[cursor.index] ?? null;
         return (
@@ -147,18 +171,63 @@ function Tip({ props, data, cursor }: { props: ChartProps; data: uPlot.AlignedDa
   );
 }
 
+/** The same values for screen readers, and to copy; the latest first. */
+function Table({ props, data }: { props: ChartProps; data: uPlot.AlignedData }) {
+  const [isOpen, open] = useState(false);
+  const [xs, ...columns] = data;
+  const rows = Array.from(xs.keys()).toReversed().slice(0, MAX_ROWS);
+  return (
+    <details className="values" onToggle={(event) => open(event.currentTarget.open)}>
+      <summary>Values as a table</summary>
+      {isOpen && (
+        <div className="scroll tall" tabIndex={0} role="region" aria-label={`Values of ${props.title}`}>
+          <table className="rows">
+            <thead>
+              <tr>
+                <th scope="col">{props.x}</th>
+                {props.series.map(({ label }) => (
+                  <th key={label} scope="col" className="num">
+                    {label}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row) => (
+                <tr key={row}>
+                  <th scope="row">{placeText(props.x, xs[row], false)}</th>
+                  {props.series.map(({ label }, index) => {
+                    const value = columns[index]?.[row] ?? null;
+                    return (
+                      <td key={label} className="num">
+                        {value === null ? '–' : props.format(value)}
+                      </td>
+                    );
+                  })}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </details>
+  );
+}
+
 /** All series over the union of their x, in uPlot's form. */
-export function aligned(series: ChartSeries[]): uPlot.AlignedData {
+export function aligned(series: ChartSeries[], isLog: boolean): uPlot.AlignedData {
   const xs = [...new Set(series.flatMap(({ x }) => x))].sort((a, b) => a - b);
   const columns = series.map(({ x, y }) => {
-    const at = new Map(x.map((position, index) => [position, y[index] ?? null]));
+    const isDrawn = (value: number | null | undefined) =>
+      value !== undefined && !(isLog && (value ?? 0) <= 0);
+    const at = new Map(x.map((position, index) => [position, isDrawn(y[index]) ? y[index] : null]));
     return xs.map((position) => at.get(position) ?? null);
   });
   return [xs, ...columns];
 }
 
 function options(latest: Latest, width: number, setCursor: (cursor: Cursor | null) => void): uPlot.Options {
-  const { series, x, y, unit, height = 210 } = latest.current;
+  const { series, x, y, unit, isLog = false, height = 210 } = latest.current;
   const css = getComputedStyle(document.documentElement);
   const color = (name: string) => css.getPropertyValue(name).trim();
   const axis: uPlot.Axis = {
@@ -176,18 +245,24 @@ function options(latest: Latest, width: number, setCursor: (cursor: Cursor | nul
     legend: { show: false },
     scales: {
       x: { time: x === 'time', range: xRange },
-      y: { range: (_, low, high) => yRange(latest.current.yRange, low, high) },
+      y: {
+        // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- uPlot's const enum has no value at run time
+        distr: isLog ? 3 : 1,
+        range: (_, low, high) => (isLog ? logRange(low, high) : yRange(latest.current.yRange, low, high)),
+      },
     },
     axes: [
-      { ...axis, size: 26, label: x, labelSize: 16, ...(x === 'time' ? TIME_TICKS : STEP_TICKS) },
+      { ...axis, size: 26, label: x, labelSize: 16, ...TICKS[axisOf(x)] },
       {
         ...axis,
         size: 54,
         label: y,
-        values: (_, ticks, _axis, _space, increment) => ticks.map((tick) => tickText(unit, tick, increment)),
+        values: (_, ticks, _axis, _space, increment) =>
+          ticks.map((tick) => (isLog ? logTick(unit, tick) : tickText(unit, tick, increment))),
       },
     ],
     cursor: {
+      sync: { key: axisOf(x), scales: ['x', null], setSeries: false },
       points: { size: 6 },
       drag: { x: true, y: false, setScale: false },
       bind: { dblclick: () => () => (latest.current.setZoom(null), null) },
@@ -217,6 +292,11 @@ function zoomToSelection(plot: uPlot, latest: Latest): void {
 }
 
 const STEP_TICKS: uPlot.Axis = { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000, 20_000] };
+const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
+const COUNT_TICKS: uPlot.Axis = {
+  space: 60,
+  values: (_, ticks) => ticks.map((tick) => COMPACT.format(tick)),
+};
 
 const DAY_SECONDS = 86_400;
 const TIME_TICKS: uPlot.Axis = {
@@ -224,10 +304,26 @@ const TIME_TICKS: uPlot.Axis = {
   values: (_, ticks, _axis, _space, step) => ticks.map((at) => tick(at, step)),
 };
 
+/** By the name of the axis. */
+const TICKS: Record<string, uPlot.Axis> = {
+  steps: STEP_TICKS,
+  time: TIME_TICKS,
+  hours: {},
+  tokens: COUNT_TICKS,
+  episodes: COUNT_TICKS,
+};
+
 function tick(at: number, step: number): string {
   const date = new Date(at * 1_000);
   if (step >= DAY_SECONDS) return date.toLocaleDateString('en', { day: 'numeric', month: 'short' });
   return time(date, step < 60);
+}
+
+/** @param isNamed whether the axis is named, too */
+function placeText(x: ChartX, at: number, isNamed = true): string {
+  if (x === 'time') return moment(at);
+  const text = x === 'hours' ? number(at) : count(at);
+  return isNamed ? `${x} ${text}` : text;
 }
 
 function moment(at: number): string {
@@ -261,6 +357,16 @@ function yRange(range: ChartProps['yRange'], low: number | null, high: number | 
   return [range?.[0] ?? from ?? 0, range?.[1] ?? to ?? 1];
 }
 
+function logRange(low: number | null, high: number | null): uPlot.Range.MinMax {
+  return low === null || high === null || low <= 0 ? [0.1, 1] : uPlot.rangeLog(low, high, 10, false);
+}
+
+function logTick(unit: Unit, value: number | null): string {
+  if (value === null) return '';
+  if (unit === 'share') return `${Number((value * 100).toPrecision(1))} %`;
+  return value < 1e-3 ? value.toExponential(0) : String(Number(value.toPrecision(1)));
+}
+
 function drawIntervals(plot: uPlot, series: ChartSeries[], color: (name: string) => string): void {
   const { ctx } = plot;
   ctx.save();
@@ -275,7 +381,11 @@ function drawIntervals(plot: uPlot, series: ChartSeries[], color: (name: string)
     line.x.forEach((x, index) => {
       const at = plot.valToPos(x, 'x', true);
       const cap = 4 * devicePixelRatio;
-      const ends = [line.low![index], line.high![index]].map((value) => plot.valToPos(value, 'y', true));
+      // A logarithmic axis has no place for 0.
+      const lowest = plot.scales.y.min ?? 0;
+      const ends = [line.low![index], line.high![index]].map((value) =>
+        plot.valToPos(Math.max(value, lowest), 'y', true),
+      );
       ctx.moveTo(at, ends[0]);
       ctx.lineTo(at, ends[1]);
       for (const end of ends) {

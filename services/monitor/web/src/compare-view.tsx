@@ -1,12 +1,18 @@
-import type { Curves, RunSummary } from '@ui-rl/records';
+import type { Curves, RunSummary, StepCurves } from '@ui-rl/records';
 import { useEffect, useId, useMemo, useState } from 'react';
 import { fetchJson, useApi, useLoaded, useVersion } from './api';
 import { Chart, type ChartSeries } from './chart';
+import {
+  ChartControls,
+  type ChartSettings,
+  placesOf,
+  smoothingText,
+  useChartSettings,
+} from './chart-settings';
 import { number, percent, smooth, type Unit } from './format';
 import { links, replaceBy, useParam, useTitle } from './route';
 import { Card, Empty, Problem } from './ui';
 
-const SMOOTHING = 5;
 /** The number of distinguishable colours. */
 const MAX_RUNS = 5;
 const SUCCESS = 'env/all/success';
@@ -16,7 +22,7 @@ const FAVOURITES = ['optim/entropy', 'optim/kl_sample_train_v2', 'optim/loss', '
 interface RunCurves {
   id: string;
   color: string;
-  steps: Curves['steps'];
+  steps: StepCurves;
 }
 
 const shares = (value: number) => percent(value);
@@ -38,6 +44,7 @@ export function CompareView({ runs }: { runs: string[] }) {
       </header>
       <Problem error={error} />
       <Chooser runs={runs} />
+      {runs.length > 0 && <ChartControls />}
       {runs.length > 0 && (
         <div className="overlays">
           <Overlay
@@ -190,24 +197,27 @@ interface OverlayProps {
 }
 
 function Overlay({ title, curves, metric, y, unit, format, yRange, aside }: OverlayProps) {
+  const settings = useChartSettings();
+  const { over, smoothing, isLog } = settings;
   const series = useMemo(() => {
     const having = curves.filter(({ steps }) => metric !== undefined && metric in steps.metrics);
     return having.map(({ id, color, steps }): ChartSeries => ({
-      ...{ label: id, color, x: steps.step },
-      y: smooth(steps.metrics[metric!], SMOOTHING),
+      ...{ label: id, color, x: comparablePlaces(steps, settings) },
+      y: smooth(steps.metrics[metric!], smoothing),
     }));
-  }, [curves, metric]);
+  }, [curves, metric, over, smoothing]);
   return (
-    <Card title={`${title}, mean of ${SMOOTHING} steps`} aside={aside}>
+    <Card title={smoothing === 1 ? title : `${title}, ${smoothingText(smoothing)} steps`} aside={aside}>
       {series.length === 0 ? (
         <Empty>None of these runs has trained a step that has it.</Empty>
       ) : (
         <Chart
           title={title}
           series={series}
-          x="training step"
+          x={over === 'time' ? 'hours' : placesOf(curves[0].steps, settings).name}
           y={y}
           unit={unit}
+          isLog={isLog}
           yRange={yRange}
           format={format}
           height={270}
@@ -215,4 +225,10 @@ function Overlay({ title, curves, metric, y, unit, format, yRange, aside }: Over
       )}
     </Card>
   );
+}
+
+/** Runs began at different times: their hours since the first step are compared. */
+function comparablePlaces(steps: StepCurves, settings: ChartSettings): number[] {
+  const { x } = placesOf(steps, settings);
+  return settings.over === 'time' ? x.map((at) => (at - x[0]) / 3_600) : x;
 }

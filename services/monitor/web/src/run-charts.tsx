@@ -1,48 +1,111 @@
-import type { MetricInfo } from '@ui-rl/contracts';
 import type { Curves, EvaluationView, RunDetail } from '@ui-rl/records';
-import { useMemo } from 'react';
-import { useApi } from './api';
-import { Chart, type ChartSeries } from './chart';
+import { useMemo, useRef } from 'react';
+import { curvesPath, useApi } from './api';
+import { Chart, type ChartSeries, type ChartX } from './chart';
+import {
+  ChartControls,
+  type ChartSettings,
+  placesOf,
+  smoothingText,
+  useChartSettings,
+} from './chart-settings';
 import { goalSet, number, percent, smooth } from './format';
-import { useParam } from './route';
+import { MetricPanels, usePinned } from './metric-panels';
 import { Card, Empty, Problem } from './ui';
 
-const SMOOTHING = 5;
 /** Never negative; v1, which is, would flatten it in one chart. */
 const KL_METRIC = 'optim/kl_sample_train_v2';
-
-/** Listed first among further metrics, if the run has them. */
-const FAVOURITES = ['optim/loss', 'optim/entropy', 'optim/grad_norm'];
 
 const wholePercent = (value: number) => percent(value);
 
 export function RunCharts({ run, version }: { run: RunDetail; version: number }) {
-  const { data: curves, error } = useApi<Curves>(`api/runs/${encodeURIComponent(run.id)}/curves`, version);
-  if (curves === null) return <Problem error={error} />;
+  const { names } = usePinned();
+  const { data: curves, error } = useApi<Curves>(curvesPath(run.id, [KL_METRIC, ...names]), version);
+  // While another selection of metrics is loading, the charts stay on the screen.
+  const last = useRef<Curves | null>(null);
+  if (curves !== null) last.current = curves;
+  if (last.current === null) return <Problem error={error} />;
+  return <Charts run={run} curves={last.current} />;
+}
+
+function Charts({ run, curves }: { run: RunDetail; curves: Curves }) {
   return (
-    <div className="charts">
-      <SuccessChart curves={curves} evaluations={run.evaluations} />
-      <RewardChart curves={curves} />
-      <KlChart curves={curves} />
-      <InvalidChart curves={curves} />
-      <ThroughputChart curves={curves} />
-      <MetricChart curves={curves} />
-    </div>
+    <>
+      <ChartControls />
+      <div className="charts">
+        <SuccessChart curves={curves} evaluations={run.evaluations} />
+        <RewardChart curves={curves} />
+        <KlChart curves={curves} />
+        <InvalidChart curves={curves} />
+        <ThroughputChart curves={curves} />
+      </div>
+      <MetricPanels run={run.id} steps={curves.steps} />
+    </>
   );
 }
 
+/** A line over policy versions, on the chosen axis: each value and the moving average. */
+function versionLines(
+  curves: Curves,
+  y: (number | null)[],
+  settings: ChartSettings,
+  color: string,
+  name = '',
+): ChartSeries[] {
+  const { smoothing } = settings;
+  const placed = placedVersions(curves, settings, curves.training.version);
+  const line = (values: (number | null)[]) => ({
+    x: placed.map(({ x }) => x),
+    y: placed.map(({ index }) => values[index]),
+  });
+  if (smoothing === 1) return [{ label: `${name}per step`, color, ...line(y) }];
+  return [
+    { label: `${name}per step`, color, ...line(y), faint: true },
+    { label: `${name}${smoothingText(smoothing)}`, color, ...line(smooth(y, smoothing)) },
+  ];
+}
+
+interface Placed {
+  x: number;
+  /** Among the versions. */
+  index: number;
+}
+
+/** Places of policy versions on the chosen axis, without versions whose step is not recorded. */
+function placedVersions(
+  { steps, throughput }: Curves,
+  settings: ChartSettings,
+  versions: number[],
+): Placed[] {
+  if (settings.over === '') return versions.map((x, index) => ({ x, index }));
+  const { x: places } = placesOf(steps, settings);
+  const start = settings.over === 'time' ? (throughput.at[0] ?? steps.at[0]) : 0;
+  const placeOf = new Map([
+    [0, start],
+    ...steps.step.map((step, index): [number, number] => [step, places[index]]),
+  ]);
+  return versions.flatMap((version, index) => {
+    const x = placeOf.get(version);
+    return x === undefined ? [] : [{ x, index }];
+  });
+}
+
+function versionAxis(settings: ChartSettings, curves: Curves): ChartX {
+  return settings.over === '' ? 'policy version' : placesOf(curves.steps, settings).name;
+}
+
 function SuccessChart({ curves, evaluations }: { curves: Curves; evaluations: EvaluationView[] }) {
-  const series = useMemo(() => {
-    const { version: x, successRate: y } = curves.training;
-    const lines: ChartSeries[] = [
-      { label: 'Training, per step', color: '--series-1', x, y, faint: true },
-      { label: `Training, mean of ${SMOOTHING}`, color: '--series-1', x, y: smooth(y, SMOOTHING) },
-    ];
-    return [
-      ...lines,
-      ...['train_goals', 'eval_goals'].map((set, index) => points(evaluations, set, `--series-${index + 2}`)),
-    ];
-  }, [curves, evaluations]);
+  const settings = useChartSettings();
+  const { over, smoothing } = settings;
+  const series = useMemo(
+    () => [
+      ...versionLines(curves, curves.training.successRate, settings, '--series-1', 'training, '),
+      ...['train_goals', 'eval_goals'].map((set, index) =>
+        points(curves, settings, evaluations, set, `--series-${index + 2}`),
+      ),
+    ],
+    [curves, evaluations, over, smoothing],
+  );
   return (
     <Card title="Success">
       {series.every(({ x }) => x.length === 0) ? (
@@ -51,10 +114,11 @@ function SuccessChart({ curves, evaluations }: { curves: Curves; evaluations: Ev
         <Chart
           title="Success"
           series={series}
-          x="policy version"
+          x={versionAxis(settings, curves)}
           y="share of episodes"
           unit="share"
           yRange={[0, 1]}
+          isLog={settings.isLog}
           format={wholePercent}
           height={250}
         />
@@ -63,12 +127,24 @@ function SuccessChart({ curves, evaluations }: { curves: Curves; evaluations: Ev
   );
 }
 
-function points(evaluations: EvaluationView[], set: string, color: string): ChartSeries {
-  const ofSet = evaluations.filter((evaluation) => evaluation.set === set && evaluation.successRate !== null);
+function points(
+  curves: Curves,
+  settings: ChartSettings,
+  evaluations: EvaluationView[],
+  set: string,
+  color: string,
+): ChartSeries {
+  const all = evaluations.filter((evaluation) => evaluation.set === set && evaluation.successRate !== null);
+  const placed = placedVersions(
+    curves,
+    settings,
+    all.map(({ policyVersion }) => policyVersion),
+  );
+  const ofSet = placed.map(({ index }) => all[index]);
   return {
     label: goalSet(set),
     color,
-    x: ofSet.map(({ policyVersion }) => policyVersion),
+    x: placed.map(({ x }) => x),
     y: ofSet.map(({ successRate }) => successRate),
     low: ofSet.map(({ interval }) => interval[0]),
     high: ofSet.map(({ interval }) => interval[1]),
@@ -76,13 +152,12 @@ function points(evaluations: EvaluationView[], set: string, color: string): Char
 }
 
 function RewardChart({ curves }: { curves: Curves }) {
-  const series = useMemo(() => {
-    const { version: x, reward: y } = curves.training;
-    return [
-      { label: 'Per step', color: '--series-4', x, y, faint: true },
-      { label: `Mean of ${SMOOTHING}`, color: '--series-4', x, y: smooth(y, SMOOTHING) },
-    ];
-  }, [curves]);
+  const settings = useChartSettings();
+  const { over, smoothing } = settings;
+  const series = useMemo(
+    () => versionLines(curves, curves.training.reward, settings, '--series-4'),
+    [curves, over, smoothing],
+  );
   return (
     <Card title="Reward">
       {curves.training.version.length === 0 ? (
@@ -91,9 +166,10 @@ function RewardChart({ curves }: { curves: Curves }) {
         <Chart
           title="Reward"
           series={series}
-          x="policy version"
+          x={versionAxis(settings, curves)}
           y="mean reward"
           unit="number"
+          isLog={settings.isLog}
           format={number}
           height={250}
         />
@@ -103,11 +179,15 @@ function RewardChart({ curves }: { curves: Curves }) {
 }
 
 function KlChart({ curves }: { curves: Curves }) {
+  const settings = useChartSettings();
+  const { over } = settings;
   const series = useMemo(() => {
-    const { step, metrics } = curves.steps;
+    const { metrics } = curves.steps;
     if (!(KL_METRIC in metrics)) return [];
-    return [{ label: 'KL (v2)', color: '--series-1', x: step, y: metrics[KL_METRIC] }];
-  }, [curves]);
+    return [
+      { label: 'KL (v2)', color: '--series-1', x: placesOf(curves.steps, settings).x, y: metrics[KL_METRIC] },
+    ];
+  }, [curves, over]);
   return (
     <Card title="KL of sampler and trainer">
       {series.length === 0 ? (
@@ -116,9 +196,10 @@ function KlChart({ curves }: { curves: Curves }) {
         <Chart
           title="KL of sampler and trainer"
           series={series}
-          x="training step"
+          x={placesOf(curves.steps, settings).name}
           y="nats per token"
           unit="number"
+          isLog={settings.isLog}
           yRange={[0, null]}
           format={(value) => value.toExponential(1)}
         />
@@ -188,51 +269,4 @@ function ThroughputChart({ curves }: { curves: Curves }) {
 
 function isLongEnough({ throughput: { at, covered, seconds } }: Curves, index: number): boolean {
   return covered[index] >= seconds / 2 || (at.length === 1 && covered[index] > 0);
-}
-
-function MetricChart({ curves }: { curves: Curves }) {
-  const names = useMemo(() => {
-    const all = Object.keys(curves.steps.metrics).filter((name) => name !== KL_METRIC);
-    const first = FAVOURITES.filter((name) => all.includes(name));
-    return [...first, ...all.filter((name) => !first.includes(name))];
-  }, [curves]);
-  const [chosen, choose] = useParam('metric');
-  const name = names.includes(chosen) ? chosen : names.at(0);
-  const { data: about } = useApi<MetricInfo | null>(`api/metrics?name=${encodeURIComponent(name ?? '')}`, 0);
-  const series = useMemo(() => {
-    if (name === undefined) return [];
-    return [{ label: name, color: '--series-3', x: curves.steps.step, y: curves.steps.metrics[name] }];
-  }, [curves, name]);
-  return (
-    <Card
-      title="Metric of the step"
-      aside={
-        names.length > 0 && (
-          <select
-            aria-label="Metric"
-            title={about?.meaning}
-            value={name ?? ''}
-            onChange={(event) => choose(event.target.value)}
-          >
-            {names.map((item) => (
-              <option key={item}>{item}</option>
-            ))}
-          </select>
-        )
-      }
-    >
-      {name === undefined ? (
-        <Empty>No training step yet.</Empty>
-      ) : (
-        <Chart
-          title={name}
-          series={series}
-          x="training step"
-          y={name}
-          unit="number"
-          format={(value) => number(value, 3)}
-        />
-      )}
-    </Card>
-  );
 }

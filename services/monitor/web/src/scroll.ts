@@ -10,7 +10,7 @@ export function keepScroll(): void {
   window.history.scrollRestoration = 'manual';
   const positions = read();
   let key = keyOfEntry();
-  let stop = restore(positions[key] ?? 0);
+  let stop: (() => void) | null = null;
   const save = () => {
     if (stop !== null) return;
     positions[key] = window.scrollY;
@@ -20,6 +20,7 @@ export function keepScroll(): void {
     stop?.();
     stop = null;
   };
+  stop = restore(positions[key] ?? 0);
   window.addEventListener('scroll', save, { passive: true });
   // A person who moves the page has no use for the old position.
   for (const type of ['wheel', 'touchmove', 'keydown', 'pointerdown'])

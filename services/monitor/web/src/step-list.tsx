@@ -1,5 +1,5 @@
 import type { Curves } from '@ui-rl/records';
-import { useApi } from './api';
+import { curvesPath, useApi } from './api';
 import { count, duration, number, percent } from './format';
 import { links, useParam } from './route';
 import { rowLink } from './row-link';
@@ -30,7 +30,13 @@ function exponential(value: number | null): string {
 
 /** Steps of a run, latest first; each links to its training data. */
 export function StepList({ run, version }: { run: string; version: number }) {
-  const { data: curves, error } = useApi<Curves>(`api/runs/${encodeURIComponent(run)}/curves`, version);
+  const { data: curves, error } = useApi<Curves>(
+    curvesPath(
+      run,
+      COLUMNS.map(({ metric }) => metric),
+    ),
+    version,
+  );
   const [chosen, show] = useParam('rows');
   const shown = Number(chosen) || PAGE;
   const steps = curves?.steps.step ?? [];
