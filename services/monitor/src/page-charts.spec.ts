@@ -128,5 +128,7 @@ it('a scrolled page is shown again after a reload, where it was', async () => {
   await eventually('scrolled', async () => (await top()) === 300);
   await page.reload();
   await eventually('the same place', async () => (await top()) === 300);
-  await page.locator('.chart canvas').first().waitFor();
+  const chart = page.locator('.chart canvas').first();
+  await chart.waitFor();
+  expect(await chart.isVisible()).toBe(true);
 });

@@ -32,7 +32,9 @@ for (const [name, stage] of Object.entries(STAGES)) {
         .default('muon'),
     )
     .addOption(
-      new Option('--device <name>', 'where the weights are trained').choices(['cpu', 'webgpu']).default('cpu'),
+      new Option('--device <name>', 'where the weights are trained')
+        .choices(['cpu', 'webgpu'])
+        .default('cpu'),
     )
     .option(...CHROMIUM)
     .option('--screens <file>', 'recorded screens, used instead of a browser')
