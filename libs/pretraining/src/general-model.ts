@@ -8,6 +8,14 @@ const LARGEST_COORDINATE = 511;
 const TEXT_WIDTH = 256;
 const TEXT_LAYERS = 6;
 const HEAD_DIM = 32;
+const TEXT_HEADS = 8;
+const TEXT_KEY_HEADS = 4;
+export const DECODER_SHAPE = {
+  width: TEXT_WIDTH,
+  headDim: HEAD_DIM,
+  heads: TEXT_HEADS,
+  keyHeads: TEXT_KEY_HEADS,
+};
 export const VISION_WIDTH = 160;
 const VISION_LAYERS = 5;
 export const VISION_HEADS = 5;
@@ -73,8 +81,8 @@ export function generalModelConfig(vocabulary: ReadonlyMap<string, number>): Rec
       hidden_size: TEXT_WIDTH,
       intermediate_size: 704,
       num_hidden_layers: TEXT_LAYERS,
-      num_attention_heads: 8,
-      num_key_value_heads: 4,
+      num_attention_heads: TEXT_HEADS,
+      num_key_value_heads: TEXT_KEY_HEADS,
       head_dim: HEAD_DIM,
       hidden_act: 'silu',
       rms_norm_eps: 1e-6,

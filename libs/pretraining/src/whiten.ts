@@ -26,8 +26,7 @@ export function whitenedEmbedding(
 ): { weight: Float32Array; bias: Float32Array } {
   const size = shape.channels * shape.area;
   const length = size * shape.frames;
-  const mean = columnMeans(patches, size);
-  const { vectors, values } = leadingComponents(covariance(patches, mean, size), size, width, random);
+  const { mean, vectors, values } = principalComponents(patches, size, width, random);
   const weight = new Float32Array(width * length);
   const bias = new Float32Array(width);
   for (let k = 0; k < width; k++) {
@@ -43,6 +42,20 @@ export function whitenedEmbedding(
     }
   }
   return { weight, bias };
+}
+
+/**
+ * The leading principal components of rows [N, size].
+ * @returns vectors [width, size] with their variances, and the mean of the rows
+ */
+export function principalComponents(
+  rows: Float32Array,
+  size: number,
+  width: number,
+  random: Random,
+): { mean: Float64Array; vectors: Float64Array; values: Float64Array } {
+  const mean = columnMeans(rows, size);
+  return { mean, ...leadingComponents(covariance(rows, mean, size), size, width, random) };
 }
 
 /** Replaces the initial patch embedding by a whitened one. */

@@ -52,6 +52,14 @@ test('the spots of a question are the image tokens at its target', () => {
   expect(asker.row(screen, image, QUESTIONS[1]).spots.every((spot) => spot === -1)).toBe(true);
 });
 
+test('at a target with text, the spots are the image tokens that show text', () => {
+  const question = { ...QUESTIONS[0], target: [[0, 0, 32, 16] as const] };
+  const { spots, tokenIds } = asker.row(screen, image, question);
+  const begin = tokenIds.indexOf(folder.family.shape.imageTokenId);
+  // The target covers two tokens, of which the first shows the only character.
+  expect(Array.from(spots.subarray(begin, begin + 6))).toEqual([1, -1, -1, -1, -1, -1]);
+});
+
 test('a box covers the tokens of which it covers a third, or the one under its center', () => {
   expect(cellsOf([0, 0, 24, 16], 3)).toEqual([0, 1]);
   expect(cellsOf([17, 17, 4, 4], 3)).toEqual([4]);

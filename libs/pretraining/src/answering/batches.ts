@@ -9,14 +9,27 @@ import {
   readQuestions,
   scrollQuestion,
   type Split,
+  wordQuestions,
 } from '../curriculum';
-import type { ScreenSource } from '../supply/source';
+import { denseCrop } from '../reading/crop';
+import { type ScreenSource, VIEWPORT } from '../supply/source';
 import type { StepOfSupply } from '../supply/supplier';
 import type { AskedScreen } from './answerer';
 import { Asker } from './question';
 
 const SCREENS = 6;
 const QUESTIONS = 6;
+/**
+ * Batches of the easy steps that ask for words on small parts of screens: sequences half as long, with a quarter of
+ * the places, teach to match letters in fewer minutes.
+ */
+const WORDS = {
+  share: 0.75,
+  screens: 8,
+  partsPerScreen: 2,
+  part: { width: 128, height: 64 },
+  questions: 4,
+};
 /** Screen sizes and their frequencies. */
 const VIEWPORTS: readonly (Viewport & { share: number })[] = [
   { width: 160, height: 208, share: 0.7 },
@@ -32,6 +45,7 @@ export async function pointBatch(
   { seed, step, batch }: StepOfSupply,
 ): Promise<AskedScreen[]> {
   const random = new Random(mix32(mix32(seed ^ 0x9e3779b9) + step));
+  if (step < EASY_STEPS && random.chance(WORDS.share)) return wordBatch(source, folder, random, batch);
   const viewport = viewportFor(random.next());
   const screens = await source.any(random, SCREENS * batch, viewport);
   const asker = new Asker(folder, makeRenderer(folder));
@@ -40,6 +54,27 @@ export async function pointBatch(
       const image = processed(screen, folder);
       const questions = questionsOf(screen, random, QUESTIONS, 'training', usualShareAt(step));
       return { image, rows: questions.map((question) => asker.row(screen, image, question)) };
+    })
+    .filter(({ rows }) => rows.length > 0);
+}
+
+/** Words on parts of screens. */
+async function wordBatch(
+  source: ScreenSource,
+  folder: PromptFolder,
+  random: Random,
+  batch: number,
+): Promise<AskedScreen[]> {
+  const asker = new Asker(folder, makeRenderer(folder));
+  const screens = await source.any(random, WORDS.screens * batch, VIEWPORT);
+  return screens
+    .flatMap((screen) =>
+      Array.from({ length: WORDS.partsPerScreen }, () => denseCrop(screen, WORDS.part, random)),
+    )
+    .map((part) => {
+      const image = processed(part, folder);
+      const questions = wordQuestions(part.truth, random, { count: WORDS.questions, split: 'training' });
+      return { image, rows: questions.map((question) => asker.row(part, image, question)) };
     })
     .filter(({ rows }) => rows.length > 0);
 }

@@ -15,7 +15,10 @@ import { TOKEN } from '../reading/targets';
 export interface AskedRow extends Omit<TrainerRow, 'images'> {
   /** Loss weight of each position, as long as `tokenIds`. */
   weights: Float32Array;
-  /** For each position: 1 for an image token at the action's target, 0 for another image token, -1 for all others. */
+  /**
+   * For each position: 1 for an image token at the action's target, 0 for another image token, -1 for all others. If the
+   * target shows text, only image tokens with text count: a decoder that matches letters finds all of them.
+   */
   spots: Int8Array;
   /** Positions of the answer's tokens. */
   answer: { first: number; count: number };
@@ -56,11 +59,19 @@ export class Asker {
   }
 
   /** A question without a target has no spots. */
-  private spotsOf({ width }: Screen, tokenIds: readonly number[], aims: readonly Box[]): Int8Array {
+  private spotsOf({ width, truth }: Screen, tokenIds: readonly number[], aims: readonly Box[]): Int8Array {
     const { imageTokenId } = this.folder.family.shape;
     const spots = Int8Array.from(tokenIds, (id) => (aims.length > 0 && id === imageTokenId ? 0 : -1));
     const begin = tokenIds.indexOf(imageTokenId);
-    for (const cell of aims.flatMap((aim) => cellsOf(aim, width / TOKEN))) spots[begin + cell] = 1;
+    const columns = width / TOKEN;
+    const aimed = new Set(aims.flatMap((aim) => cellsOf(aim, columns)));
+    const shown = new Set(truth.characters.map(({ box }) => cellAt(box, columns)));
+    const hasText = [...aimed].some((cell) => shown.has(cell));
+    spots.forEach((spot, position) => {
+      const cell = position - begin;
+      if (spot === 0 && hasText && !shown.has(cell)) spots[position] = -1;
+      else if (spot === 0 && aimed.has(cell)) spots[position] = 1;
+    });
     return spots;
   }
 
@@ -75,8 +86,7 @@ export class Asker {
     const columns = width / TOKEN;
     const said = new Map<number, number>();
     for (const { text, box } of truth.characters) {
-      const cell =
-        Math.floor((box[1] + box[3] / 2) / TOKEN) * columns + Math.floor((box[0] + box[2] / 2) / TOKEN);
+      const cell = cellAt(box, columns);
       if (!said.has(cell)) said.set(cell, this.folder.tokenizer.encode(text)[0]);
     }
     const cells = new Set(aims.flatMap((aim) => cellsOf(aim, columns)));
@@ -112,6 +122,11 @@ function boxesOf(targets: Question['target'], { truth }: Screen): Box[] {
     typeof target === 'number' ? truth.elements.find(({ id }) => id === target)?.box : target,
   );
   return boxes.filter((box) => box !== undefined);
+}
+
+/** The image token at the center of a box. */
+function cellAt([left, top, width, height]: Box, columns: number): number {
+  return Math.floor((top + height / 2) / TOKEN) * columns + Math.floor((left + width / 2) / TOKEN);
 }
 
 /** Image tokens of which a box covers at least a third; if there are none, the token under its center. */

@@ -11,9 +11,12 @@ import {
   type Tokenizer,
 } from '@ui-rl/models';
 import { headWeight, readingHeads } from '../reading/heads';
+import { DECODER_SHAPE } from '../general-model';
 import { modelOfStage } from '../stages/stage';
 import { drawScreens, type SourceOptions } from '../supply/draw';
+import { CHARACTER_CLASSES, characterOf, NOTHING } from '../reading/alphabet';
 import { processed } from './batches';
+import { setMatchingAttention } from './matching-attention';
 import { embedCharacters, embedCoordinates, type ReadHead } from './embeddings';
 
 /**
@@ -21,6 +24,7 @@ import { embedCharacters, embedCoordinates, type ReadHead } from './embeddings';
  * 2.5, which the layers of a new decoder would change by a fiftieth each.
  */
 const FEATURE_SIZE = 0.2;
+const EMBEDDINGS = 'model.language_model.embed_tokens.weight';
 export const FEATURE_SEEDS = Array.from({ length: 16 }, (_, seed) => seed);
 
 /**
@@ -36,6 +40,7 @@ export async function pointingStart(dir: string, from: SourceOptions): Promise<M
     tensors.set(name, { shape: [...shape], data: Float32Array.from(await read.weights.read(name, shape)) });
   }
   await embedAsRead(tensors, read.tokenizer, join(dir, 'read.safetensors'));
+  setMatchingAttention(tensors, charactersOf(tensors, read.tokenizer), DECODER_SHAPE);
   scaleFeatures(tensors, FEATURE_SIZE / (await featureSize(read, from)));
   await saveModelFolder(start, { config: read.config, tensors, filesFrom: read.dir });
   return loadModelFolder(start);
@@ -52,11 +57,22 @@ async function embedAsRead(
     const head = readingHeads().find(({ name }) => name === wanted)!;
     return { head, weights: stored.get(headWeight(head))! };
   };
-  const embeddings = tensors.get('model.language_model.embed_tokens.weight')!;
+  const embeddings = tensors.get(EMBEDDINGS)!;
   const tokenOf = (text: string) => tokenizer.encode(text)[0];
   embedCharacters(embeddings, read('characters'), tokenOf);
   embedCoordinates(embeddings, read('column'), (pixel) => tokenOf(`"x":${pixel}`));
   embedCoordinates(embeddings, read('row'), (pixel) => tokenOf(`,"y":${pixel}}`));
+}
+
+/** Embeddings of the characters that image tokens show. */
+function charactersOf(tensors: ReadonlyMap<string, FloatTensor>, tokenizer: Tokenizer): Float32Array {
+  const { data, shape } = tensors.get(EMBEDDINGS)!;
+  const width = shape[1];
+  const rows = Array.from({ length: CHARACTER_CLASSES - 2 }, (_, index) => {
+    const [token] = tokenizer.encode(characterOf(NOTHING + 1 + index));
+    return Array.from(data.subarray(token * width, (token + 1) * width));
+  });
+  return Float32Array.from(rows.flat());
 }
 
 function scaleFeatures(tensors: ReadonlyMap<string, FloatTensor>, factor: number): void {

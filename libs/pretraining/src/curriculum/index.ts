@@ -11,6 +11,7 @@ export { copyQuestions, keyQuestion, scrollQuestion } from './questions/plain';
 export { pointQuestions, type QuestionOptions } from './questions/point';
 export type { Question, Reading, Target } from './questions/question';
 export { readQuestions } from './questions/read';
+export { wordQuestions } from './questions/words';
 export type { Split } from './wording/phrases';
 export {
   makeTask,
