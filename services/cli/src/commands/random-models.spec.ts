@@ -114,5 +114,6 @@ describe.each([
     const names = async (folder: string): Promise<string[]> =>
       (await loadModelFolder(folder)).weights.names().toSorted();
     expect(await names(out)).toEqual(await names(model));
-  });
+    // Five commands, each of which starts an engine.
+  }, 300_000);
 });
