@@ -16,8 +16,11 @@ const COUNTER = `<body style="margin: 0; height: 100vh"><script>
 
 const click = { action: 'click', x: 20, y: 20 };
 const MIB = 2 ** 20;
-/** Time limit for a step of a page beside a hostile one; alone it takes a few hundredths of a second. */
-const SLOWEST_STEP_MS = 8_000;
+/**
+ * Deadline of a step beside a hostile page. Alone it takes a few hundredths of a second; how long it waits for a flooded
+ * browser depends on what else the machine does.
+ */
+const NEIGHBOUR_STEP_MS = 30_000;
 
 describe('beside a hostile page', () => {
   const lab = new Lab();
@@ -37,9 +40,7 @@ describe('beside a hostile page', () => {
     void hostile.finally(() => (state.over = true));
     let clicks = 0;
     for (; !state.over || clicks < 3; clicks++) {
-      const begin = performance.now();
-      expect((await neighbour.act(click)).outcome).toBe('ok');
-      expect(performance.now() - begin).toBeLessThan(SLOWEST_STEP_MS);
+      expect((await neighbour.act(click, NEIGHBOUR_STEP_MS)).outcome).toBe('ok');
     }
     expect(await neighbour.close()).toEqual({ clicks });
     expect(browsers().map((browser) => browser.pid)).toEqual([pid]);
