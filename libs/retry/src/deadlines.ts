@@ -134,7 +134,12 @@ export const DEADLINES = {
   browserClose: {
     what: 'a page, to close (environment `browser`)',
     ms: 5_000,
-    then: 'its browser is ended with it',
+    then: 'its browser gets no new pages until it is closed',
+  },
+  browserEnd: {
+    what: 'the same, in addition',
+    ms: 30_000,
+    then: 'its browser is ended, with all its pages',
   },
   outsideReady: {
     what: 'an environment server of another project, to answer that it is ready (environments `ui-verifiers`, `openenv`)',

@@ -21,6 +21,8 @@ interface PooledBrowser {
   browser: Browser;
   process: ChromiumProcess;
   contexts: number;
+  /** Contexts whose closing takes long: the browser gets no new ones meanwhile. */
+  closing: number;
   /** Crash listeners by page id, called with the termination status of the page's process. */
   crashes: Map<string, (status: string) => void>;
   /** When one of its processes was last killed for exceeding its memory limit. */
@@ -107,7 +109,8 @@ export class BrowserPool {
   private async acquire(): Promise<PooledBrowser> {
     for (;;) {
       const free = this.browsers.find(
-        ({ browser, contexts }) => browser.isConnected() && contexts < this.options.contextsPerBrowser,
+        ({ browser, contexts, closing }) =>
+          browser.isConnected() && closing === 0 && contexts < this.options.contextsPerBrowser,
       );
       if (free !== undefined) {
         free.contexts++;
@@ -131,6 +134,7 @@ export class BrowserPool {
     const pooled: PooledBrowser = {
       ...launched,
       contexts: 0,
+      closing: 0,
       crashes: new Map(),
       lackedMemoryAt: -Infinity,
       isEnding: false,
@@ -159,17 +163,19 @@ export class BrowserPool {
     });
   }
 
+  /** Returns when the context is closed, or its closing takes long. */
   private async release(pooled: PooledBrowser, context: BrowserContext): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), DEADLINES.browserClose.ms);
+    const closing = context.close().catch(() => undefined);
+    if (await isOver(closing, DEADLINES.browserClose.ms)) return this.released(pooled, true);
+    // Other pages of the browser may still answer.
+    pooled.closing++;
+    void isOver(closing, DEADLINES.browserEnd.ms).then((closed) => {
+      pooled.closing--;
+      return this.released(pooled, closed);
     });
-    const closing = context.close().then(
-      () => true,
-      () => true,
-    );
-    const closed = await Promise.race([closing, late]);
-    clearTimeout(timer);
+  }
+
+  private async released(pooled: PooledBrowser, closed: boolean): Promise<void> {
     pooled.contexts--;
     if (closed && (pooled.contexts > 0 || this.browsers.length <= 1)) return;
     await this.retire(pooled, closed);
@@ -199,6 +205,17 @@ async function end(pooled: PooledBrowser): Promise<void> {
   await browser.close().catch(() => undefined);
   process.kill();
   await process.exited;
+}
+
+/** Whether work is over within the given time. */
+async function isOver(work: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms).unref();
+  });
+  const over = await Promise.race([work.then(() => true), late]);
+  clearTimeout(timer);
+  return over;
 }
 
 function megabytes(bytes: number): number {

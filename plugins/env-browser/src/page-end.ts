@@ -11,7 +11,7 @@ const ANSWER_MS = 1_700;
  * Events of a page, above which the page keeps the browser busy: since the work began, and while it is late, when a
  * page that only waits sends next to none.
  */
-const MOST_EVENTS = { sinceBegin: 1_000, whileLate: 20 };
+const MOST_EVENTS = { sinceBegin: 300, whileLate: 20 };
 
 /**
  * Why a page missed its deadline. If the browser responds and the page is busy or never settles a promise, the page
