@@ -219,9 +219,6 @@ export class BrowserTab {
   async destroy(): Promise<void> {
     if (this.destroyed) return;
     this.destroyed = true;
-    // A page that floods the browser delays its own closing; a browser that does not close a page in time is ended,
-    // with all its other pages. This ends the page's process even if its main thread never answers.
-    if (this.failure.happened || !this.isCalm) this.cdp.send('Page.crash').catch(() => undefined);
     this.network.close();
     await this.lease.release();
   }

@@ -24,28 +24,25 @@ export async function whyLate(
   late: BrowserError,
   eventsBefore: number,
 ): Promise<BrowserError> {
-  const { isCalm: wasCalm, events } = tab;
+  const { events } = tab;
+  const hangs = (why: string) =>
+    new BrowserError('deadline', `the page did not answer in time: ${why}`, {
+      cause: late,
+      end: 'page_hangs',
+    });
+  const busy = () => hangs('it keeps the browser busy with messages or requests');
+  const floods = () => !tab.isCalm || tab.events - eventsBefore >= MOST_EVENTS.sinceBegin;
+  // Such a page may be what keeps the browser from answering.
+  if (floods()) return busy();
   const [browser, page] = await Promise.all([
     answers(tab.cdp.send('Target.getTargetInfo')),
     answers(tab.cdp.send('Runtime.evaluate', { expression: '0' })),
   ]);
   // On a slow machine a flood stays below what counts as one anywhere else.
-  const isCalm =
-    wasCalm &&
-    tab.isCalm &&
-    tab.events - events < MOST_EVENTS.whileLate &&
-    tab.events - eventsBefore < MOST_EVENTS.sinceBegin;
-  const why = !isCalm
-    ? 'it keeps the browser busy with messages or requests'
-    : !page
-      ? 'it never ends what it does'
-      : 'it never keeps a promise that it was asked for';
-  // A page that floods the browser may be what keeps it from answering.
-  if (isCalm && (!browser || (page && !tab.answers.isAsked))) return late;
-  return new BrowserError('deadline', `the page did not answer in time: ${why}`, {
-    cause: late,
-    end: 'page_hangs',
-  });
+  if (floods() || tab.events - events >= MOST_EVENTS.whileLate) return busy();
+  if (!browser) return late;
+  if (!page) return hangs('it never ends what it does');
+  return tab.answers.isAsked ? hangs('it never keeps a promise that it was asked for') : late;
 }
 
 function answers(asked: Promise<unknown>): Promise<boolean> {
