@@ -61,3 +61,10 @@ function screenText(screen: ScreenAsText | undefined): string {
 export function turnContent<Part>(style: PromptStyle, text: Part, image: Part): [Part, Part] {
   return style === 'compact' ? [text, image] : [image, text];
 }
+
+const OMITTED_SCREENSHOT = '(screenshot omitted)';
+
+/** The text of an earlier turn whose screenshot is no longer shown; a placeholder takes the screenshot's place. */
+export function turnTextWithoutScreenshot(style: PromptStyle, text: string): string {
+  return turnContent(style, text, OMITTED_SCREENSHOT).join('\n');
+}

@@ -31,6 +31,8 @@ export interface EpisodePlan {
   maxTurns: number;
   /** Number of turns in a prompt, including the current one. */
   historyTurns: number;
+  /** Number of turns in a prompt that show their screenshot, including the current one. */
+  historyScreenshots: number;
   maxTokens: number;
   temperature: number;
   topP: number;
@@ -110,6 +112,17 @@ type Make = (
   choice: ComponentChoice,
 ) => Promise<Named<IsolatedComponent | Dialect | Verifier | Reward>>;
 
+/** Without a number of screenshots, a prompt has few turns; with it, all turns, because those without are short. */
+function historyOf(
+  { history_turns: turns }: RunFile['model'],
+  { history_screenshots: screenshots }: RunFile['rollout'],
+): Pick<EpisodePlan, 'historyTurns' | 'historyScreenshots'> {
+  return {
+    historyTurns: turns ?? (screenshots === undefined ? 1 : Infinity),
+    historyScreenshots: screenshots ?? Infinity,
+  };
+}
+
 async function planWith(
   { model, rollout, rewards, verifier }: EpisodeSettings,
   make: Make,
@@ -118,7 +131,7 @@ async function planWith(
   for (const choice of rewards) scoring.push((await make('reward', choice)) as Named<Reward>);
   return {
     maxTurns: rollout.max_turns,
-    historyTurns: model.history_turns,
+    ...historyOf(model, rollout),
     maxTokens: rollout.max_tokens,
     topP: rollout.top_p,
     topK: rollout.top_k,

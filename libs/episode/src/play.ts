@@ -91,6 +91,7 @@ async function playTurn(
     goal: goalOf(request.task, context.environment.initialState),
     screenshot,
     historyTurns: plan.historyTurns,
+    historyScreenshots: plan.historyScreenshots,
   });
   const requestedAt = performance.now();
   const grammar = await answerGrammar(plan, sizes, clock);

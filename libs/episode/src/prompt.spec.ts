@@ -16,6 +16,7 @@ const input = {
   past: [past('a'), past('b'), past('c')],
   screenshot: screen('d'),
   maxTurns: 8,
+  historyScreenshots: Infinity,
 };
 
 describe('buildPrompt', () => {
@@ -68,6 +69,94 @@ describe('buildPrompt', () => {
     });
     expect(messages[1].content[0]).toEqual({ type: 'image', image: 0 });
     expect(messages[1].content[1].text).toMatch(/No such action\.[^]*Enable Wi-Fi[^]*4\/8/);
+  });
+
+  describe('of ten turns', () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
+
+    /** Each message of the prompt of turn `turn`: a user's as its text, with `+` and the image if it shows one. */
+    function shown(turn: number, historyScreenshots: number, historyTurns = Infinity): string[] {
+      const { messages, images } = buildPrompt({
+        ...input,
+        goal: `text of ${names[turn - 1]}`,
+        past: names.slice(0, turn - 1).map(past),
+        screenshot: screen(names[turn - 1]),
+        historyTurns,
+        historyScreenshots,
+      });
+      const nameOf = (image: Uint8Array | string) =>
+        typeof image === 'string' ? image : new TextDecoder().decode(image);
+      expect(
+        new Set(messages.flatMap(({ content }) => content.flatMap(({ image }) => image ?? []))).size,
+      ).toBe(images.length);
+      return messages.map(({ content }) =>
+        content.map(({ text, image }) => text ?? `+${nameOf(images[image!])}`).join(''),
+      );
+    }
+
+    /** The expected prompt: turns from `first` on without an image, then turns from `firstShown` on with theirs. */
+    function expected(turn: number, firstShown: number, first = 1): string[] {
+      return names.slice(first - 1, turn).flatMap((name, index) => {
+        const isShown = first + index >= firstShown;
+        const user = `text of ${name}${isShown ? `+${name}` : '\n(screenshot omitted)'}`;
+        return first + index === turn ? [user] : [user, `answer to ${name}`];
+      });
+    }
+
+    it.each([
+      [1, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]],
+      [2, [1, 1, 2, 3, 4, 5, 6, 7, 8, 9]],
+      [5, [1, 1, 1, 1, 1, 2, 3, 4, 5, 6]],
+      [Infinity, [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]],
+    ])('shows the newest %s screenshots and keeps all answers as text', (count, firstShown) => {
+      firstShown.forEach((first, index) =>
+        expect(shown(index + 1, count)).toEqual(expected(index + 1, first)),
+      );
+    });
+
+    it('writes them out as the policy reads them', () => {
+      expect(shown(3, 2)).toEqual([
+        'text of a\n(screenshot omitted)',
+        'answer to a',
+        'text of b+b',
+        'answer to b',
+        'text of c+c',
+      ]);
+    });
+
+    it('still drops whole turns beyond the history', () => {
+      expect(shown(10, 2, 4)).toEqual(expected(10, 9, 7));
+    });
+
+    it('has the placeholder where the style has the screenshot', () => {
+      const { messages } = buildPrompt({ ...input, style: 'full', historyTurns: 2, historyScreenshots: 1 });
+      expect(messages[1].content).toEqual([{ type: 'text', text: '(screenshot omitted)\ntext of c' }]);
+      expect(messages[3].content[0]).toEqual({ type: 'image', image: 0 });
+    });
+
+    it('has no placeholder for a turn that the policy read as text', () => {
+      const textPast = [{ ...past('a'), screenshot: null }, past('b')];
+      const { messages } = buildPrompt({
+        ...input,
+        past: textPast,
+        historyTurns: Infinity,
+        historyScreenshots: 1,
+      });
+      expect(messages[0].content).toEqual([{ type: 'text', text: 'text of a' }]);
+      expect(messages[2].content).toEqual([{ type: 'text', text: 'text of b\n(screenshot omitted)' }]);
+    });
+
+    it('shows an unchanged screen as often as the newest turns do', () => {
+      const same = [past('a'), past('d'), past('d')];
+      const { messages, images } = buildPrompt({
+        ...input,
+        past: same,
+        historyTurns: Infinity,
+        historyScreenshots: 2,
+      });
+      expect(images).toEqual(['d']);
+      expect(messages.filter(({ content }) => content.some(({ type }) => type === 'image'))).toHaveLength(2);
+    });
   });
 
   describe('of a screen as text', () => {

@@ -1,4 +1,11 @@
-import { type PromptStyle, type ScreenAsText, systemText, turnContent, turnText } from '@ui-rl/actions';
+import {
+  type PromptStyle,
+  type ScreenAsText,
+  systemText,
+  turnContent,
+  turnText,
+  turnTextWithoutScreenshot,
+} from '@ui-rl/actions';
 import type { ChatMessage, Screenshot } from '@ui-rl/contracts';
 
 /** The policy's input and output in a finished turn. */
@@ -20,6 +27,8 @@ export interface PromptInput {
   maxTurns: number;
   /** Number of turns in the prompt, including the current one. */
   historyTurns: number;
+  /** Number of turns in the prompt that show their screenshot: the newest ones, including the current one. */
+  historyScreenshots: number;
   /** The fault of the last answer. */
   correction?: string;
 }
@@ -32,7 +41,10 @@ export interface Prompt {
   text: string;
 }
 
-/** Builds the conversation of a turn. Drops older turns as a whole, with text and image. */
+/**
+ * Builds the conversation of a turn. Drops turns beyond `historyTurns` as a whole, with text and image. Of the others,
+ * those beyond `historyScreenshots` keep their text and answer, and a placeholder takes the place of the image.
+ */
 export function buildPrompt(input: PromptInput): Prompt {
   const text = turnText(input.style, {
     goal: input.goal,
@@ -41,7 +53,8 @@ export function buildPrompt(input: PromptInput): Prompt {
     correction: input.correction,
     screen: screenOf(input.screenshot),
   });
-  const kept = input.past.slice(Math.max(0, input.past.length - (input.historyTurns - 1)));
+  const kept = newest(input.past, input.historyTurns - 1);
+  const shown = new Set(newest(kept, input.historyScreenshots - 1));
   const images: (Uint8Array | string)[] = [];
   const indexes = new Map<string, number>();
   const user = (sha256: string | null, words: string, png?: Uint8Array): ChatMessage => {
@@ -60,7 +73,12 @@ export function buildPrompt(input: PromptInput): Prompt {
   const system = systemText(input.style, input.describeActions);
   const messages: ChatMessage[] = [
     ...(system === null ? [] : [textMessage('system', system)]),
-    ...kept.flatMap((turn) => [user(turn.screenshot, turn.text), textMessage('assistant', turn.answer)]),
+    ...kept.flatMap((turn) => [
+      turn.screenshot === null || shown.has(turn)
+        ? user(turn.screenshot, turn.text)
+        : textMessage('user', turnTextWithoutScreenshot(input.style, turn.text)),
+      textMessage('assistant', turn.answer),
+    ]),
     user(shownImage(input.screenshot), text, input.screenshot.png),
   ];
   return { messages, images, text };
@@ -69,6 +87,10 @@ export function buildPrompt(input: PromptInput): Prompt {
 /** The sha256 of the screenshot if the policy sees it as an image, or null. */
 export function shownImage({ sha256, textOnly }: Screenshot): string | null {
   return textOnly === true ? null : sha256;
+}
+
+function newest<T>(items: readonly T[], count: number): readonly T[] {
+  return items.slice(Math.max(0, items.length - count));
 }
 
 function screenOf({ text, textOnly = false, width, height }: Screenshot): ScreenAsText | undefined {

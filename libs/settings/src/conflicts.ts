@@ -16,7 +16,7 @@ import {
 import type { SettingsProblem } from './errors';
 import { MAX_OPEN_TRAJECTORIES, openTrajectories } from './open-trajectories';
 import { join } from './option-index';
-import { CriticGroup, CurriculumGroup, ModelGroup, RunFile } from './run-file';
+import { CriticGroup, CurriculumGroup, RunFile } from './run-file';
 
 type Refuse = (message: string) => void;
 
@@ -34,6 +34,7 @@ export function conflictsOf(run: RunFile, registry: ComponentRegistry): Settings
   checkLogPath(run, refuse);
   checkPace(run, refuse);
   checkAgents(run, refuse);
+  checkHistory(run, refuse);
   checkGrammar(run, registry, refuse);
   checkWarmStart(run, registry, refuse);
   checkComponents(run, registry, refuse);
@@ -215,11 +216,25 @@ function checkAgents({ model, rollout }: RunFile, refuse: Refuse): void {
       'rollout.constrain_actions is true, but outside agents (rollout.played_by) write their answers as they like',
     );
   }
-  if (model.history_turns !== new ModelGroup().history_turns) {
+  const { history_turns: turns = 1 } = model;
+  for (const [option, isSet] of [
+    ['model.history_turns', turns !== 1],
+    ['rollout.history_screenshots', rollout.history_screenshots !== undefined],
+  ]) {
+    if (!isSet) continue;
     refuse(
-      'model.history_turns would have no effect: outside agents (rollout.played_by) say themselves which earlier turns the policy reads',
+      `${option} would have no effect: outside agents (rollout.played_by) say themselves which earlier turns the policy reads`,
     );
   }
+}
+
+function checkHistory({ model: { history_turns: turns }, rollout }: RunFile, refuse: Refuse): void {
+  const { history_screenshots: screenshots, played_by: player } = rollout;
+  if (player === 'agents' || turns === undefined || screenshots === undefined || screenshots < turns) return;
+  refuse(
+    `rollout.history_screenshots is ${screenshots} and would have no effect: model.history_turns ${turns} keeps no more turns. ` +
+      'Lower it, or leave model.history_turns out to keep all turns as text',
+  );
 }
 
 function checkBatch({ training, rollout }: RunFile, refuse: Refuse): void {

@@ -259,6 +259,17 @@ describe('a run file that is wrong', () => {
       /model.history_turns would have no effect: outside agents \(rollout.played_by\) say themselves/,
     ],
     [
+      'rollout: {played_by: agents, history_screenshots: 2}',
+      'conflict',
+      /rollout.history_screenshots would have no effect: outside agents \(rollout.played_by\) say themselves/,
+    ],
+    [
+      'rollout: {history_screenshots: 2}\nmodel: {history_turns: 2}',
+      'conflict',
+      /rollout.history_screenshots is 2 and would have no effect: model.history_turns 2 keeps no more turns/,
+    ],
+    ['rollout: {history_screenshots: 0}', 'type', /rollout.history_screenshots is 0, expected/],
+    [
       'algorithm: {advantage: gae, dynamic_sampling: true}',
       'conflict',
       /algorithm.dynamic_sampling is true, but algorithm.advantage gae learns from every group/,

@@ -118,6 +118,7 @@ export class World {
 export const PLAN: EpisodePlan = {
   maxTurns: 3,
   historyTurns: 1,
+  historyScreenshots: Infinity,
   maxTokens: 16,
   temperature: 1,
   topP: 1,

@@ -140,6 +140,7 @@ describe('by hand', () => {
         out: 'later',
         task: 'Wait for it',
         checks: 'text',
+        flags: ['--rollout.history_screenshots=2'],
       });
       const person = await trials.visit(await url);
       await person.images.waitFor();
@@ -156,13 +157,18 @@ describe('by hand', () => {
       const { loaded } = await readWritten(join(folder, 'later'));
       expect(loaded.run).toMatchObject({
         model: { name: 'small', load_checkpoint: adapter },
-        rollout: { constrain_actions: true },
+        rollout: { constrain_actions: true, history_screenshots: 2 },
         training: { warm_start: { episodes: join(folder, 'later/demonstration.jsonl') } },
       });
       const { trajectory } = JSON.parse(readFileSync(join(folder, 'later/demonstration.jsonl'), 'utf8')) as {
         trajectory: Pick<Trajectory, 'success' | 'turns'>;
       };
       expect(trajectory.success).toBe(true);
+      // Rendered with the history of the run that imitates it.
+      expect(trajectory.turns.map(({ promptImages }) => promptImages.length)).toEqual([
+        1,
+        ...trajectory.turns.slice(1).map(() => 2),
+      ]);
       expect(trajectory.turns.map(({ text }) => (JSON.parse(text) as Action).action)).toEqual([
         ...Array.from({ length: MORE + 1 }, () => 'click'),
         'wait',

@@ -129,6 +129,7 @@ function runFile(
     model: {
       ...trained,
       prompt: run.model.prompt,
+      history_turns: run.model.history_turns,
       lora: { rank: 16, alpha: 32 },
     },
     tasks: { source_type: 'file', path: './tasks.yaml' },
@@ -137,6 +138,7 @@ function runFile(
     rollout: {
       ...{ group_size: 8, concurrency: 8 },
       ...{ max_tokens: run.rollout.max_tokens, max_turns: task.maxSteps },
+      history_screenshots: run.rollout.history_screenshots,
       ...(isConstrained(trained) ? { constrain_actions: true } : {}),
     },
     algorithm: { dynamic_sampling: true, dynamic_sampling_limit: 8 },

@@ -47,10 +47,13 @@ export class ModelGroup {
   @IsIn(['full', 'compact'])
   prompt: 'full' | 'compact' = 'full';
 
-  @Doc('number of turns in a prompt, including the current one')
+  @Doc(
+    'number of turns in a prompt, including the current one; default: 1, or all with rollout.history_screenshots',
+  )
+  @IsOptional()
   @IsInt()
   @Min(1)
-  history_turns = 1;
+  history_turns?: number;
 
   @Doc('maximum sequence length in tokens, prompt and answer together')
   @IsInt()

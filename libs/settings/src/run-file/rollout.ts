@@ -1,4 +1,4 @@
-import { IsBoolean, IsIn, IsInt, Max, Min } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Above, Doc, Group, MAX_WAIT_MS } from '@ui-rl/plugin-kit';
 import { CurriculumGroup } from './curriculum';
 
@@ -45,6 +45,14 @@ export class RolloutGroup {
   @IsInt()
   @Min(1)
   max_turns = 20;
+
+  @Doc(
+    'number of turns in a prompt with a screenshot, including the current one; older turns are text; default: all',
+  )
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  history_screenshots?: number;
 
   @Doc('number of concurrent episodes per actor')
   @IsInt()
