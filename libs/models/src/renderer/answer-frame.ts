@@ -18,6 +18,10 @@ export interface AnswerFrame {
 /** A minimal conversation that shows what a template writes around messages. */
 export const question: ChatMessage = { role: 'user', content: [{ type: 'text', text: 'Q7' }] };
 export const answer: ChatMessage = { role: 'assistant', content: [{ type: 'text', text: 'A7' }] };
+export const call: ChatMessage = {
+  ...answer,
+  tool_calls: [{ type: 'function', function: { name: 'f', arguments: {} } }],
+};
 
 /**
  * Determines what a template writes around answers from a minimal conversation. The end-of-turn token is the end

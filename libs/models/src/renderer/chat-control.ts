@@ -1,11 +1,6 @@
-import type { ChatMessage, ChatTemplate } from '../chat';
+import type { ChatTemplate } from '../chat';
 import type { Tokenizer } from '../tokenizer';
-import { answer, question, rendered } from './answer-frame';
-
-const call: ChatMessage = {
-  ...answer,
-  tool_calls: [{ type: 'function', function: { name: 'f', arguments: {} } }],
-};
+import { answer, call, question, rendered } from './answer-frame';
 
 /** The template's text between the end of a prompt and the end of an answer. */
 function writtenInAnswers(chat: ChatTemplate, prompt: string): string[] {

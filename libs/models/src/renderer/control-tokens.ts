@@ -4,6 +4,8 @@ import type { NumberedMessage } from './images';
 /** Private-use characters around text that spells a special token but must not become one. */
 const OPEN = '\uE0FE';
 const CLOSE = '\uE0FF';
+/** Keeps the place of an image in a text; no text of a message contains it. */
+export const IMAGE_PLACE = OPEN + CLOSE;
 
 export function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');

@@ -12,6 +12,7 @@ import { imagesOf, numberImages, type NumberedMessage } from './images';
 import { assertPlaceholders } from './placeholders';
 import { PromptEncoder } from './prompt-encoder';
 import { promptText } from './prompt-text';
+import { ToolImages } from './tool-images';
 
 /** The parts of a model folder that a renderer needs. */
 export interface RendererParts {
@@ -70,6 +71,7 @@ export class Renderer {
   private readonly imageTokenId: number;
   private readonly control: ControlTokens;
   private readonly expansion: ImageExpansion;
+  private readonly toolImages: ToolImages;
   private readonly encoder: PromptEncoder;
   private readonly frame: AnswerFrame;
 
@@ -90,6 +92,7 @@ export class Renderer {
     this.control = new ControlTokens(parts.tokenizer, chatControlTokens(parts.chat, parts.tokenizer, marks));
     this.encoder = new PromptEncoder(parts.tokenizer, this.control);
     this.frame = answerFrame(parts.chat, parts.tokenizer);
+    this.toolImages = new ToolImages(parts.chat, parts.family.templateImage ?? imageToken);
     this.expansion = new ImageExpansion(this.control, parts.family, imageToken, parts.tokenizer);
   }
 
@@ -254,10 +257,12 @@ export class Renderer {
     tools = this.options.tools,
     most = Infinity,
   ): RenderedPrompt<I> {
-    const text = this.parts.chat.render(this.control.markMessages(withoutLead(messages, this.frame.lead)), {
+    const marked = this.control.markMessages(withoutLead(messages, this.frame.lead));
+    const written = this.parts.chat.render(this.toolImages.mark(marked), {
       addGenerationPrompt,
       tools: tools && this.control.markTools(tools),
     });
+    const text = this.toolImages.show(written);
     const images = asShownTogether(given);
     const expanded = this.expansion.expand(text, images);
     const beside = expanded.runs.reduce((sum, run) => sum + run - 1, 0);
