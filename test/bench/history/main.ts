@@ -3,6 +3,7 @@ import { jsonDialect } from '@ui-rl/actions';
 import { LocalEngine } from '@ui-rl/engine';
 import { actReply, turnOf } from '@ui-rl/episode';
 import { loadModelFolder, makeRenderer, type ModelFolder } from '@ui-rl/models';
+import type { Datum } from '@ui-rl/plugin-kit';
 import { readCliSettings } from '@ui-rl/settings';
 import { makeRollout, makeTrajectory } from '@ui-rl/testkit';
 import sharp from 'sharp';
@@ -13,8 +14,8 @@ import { sequenceOf, toTrain, type TurnSequence } from '../../../services/learne
 const HELP = `npm run bench:history -- [options]      a training step over episodes of ten turns, by rollout.history_screenshots
 
   --model DIR        Hugging Face folder (the shipped model)
-  --episodes N       episodes of a step (4)
-  --rounds N         steps of each number of screenshots (3)
+  --episodes N       episodes of a step (2)
+  --rounds N         measured steps of each number of screenshots (2); 0 counts tokens only
 `;
 
 const TURNS = 10;
@@ -77,84 +78,97 @@ async function turnsOf(
   return sequences;
 }
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      model: { type: 'string', default: readCliSettings().models.small },
-      episodes: { type: 'string', default: '4' },
-      rounds: { type: 'string', default: '3' },
-      help: { type: 'boolean', default: false },
-    },
+/** The data of a step with a number of screenshots. */
+interface Setting {
+  count: number;
+  turns: TurnSequence[];
+  /** Turns that continue one another in one sequence, as the learner trains them. */
+  data: Datum[];
+  /** Milliseconds of each step. */
+  times: number[];
+}
+
+async function settingOf(folder: ModelFolder, shown: readonly Shown[], count: number): Promise<Setting> {
+  const starts = Array.from({ length: shown.length / TURNS }, (_, episode) => episode * TURNS);
+  const episodes = starts.map((start) =>
+    turnsOf(folder, shown.slice(start, start + TURNS), count, `r${start}`),
+  );
+  const turns = (await Promise.all(episodes)).flat();
+  const apart = turns.map((sequence) => {
+    const { logprobs } = sequence.turn;
+    const inputs = { advantages: logprobs.map(() => 1), old_logprobs: logprobs };
+    const weights = new Float32Array(logprobs.length).fill(1e-3);
+    return toTrain({ sequence, weights, inputs }, ['advantages', 'old_logprobs'], 'token');
   });
-  if (values.help) return console.log(HELP);
-  const [episodes, rounds] = [Number(values.episodes), Number(values.rounds)];
-  const folder = await loadModelFolder(values.model);
-  const shown = await screens(folder, episodes * TURNS);
-  const byCount = new Map<number, TurnSequence[]>();
-  for (const count of COUNTS) {
-    const own = Array.from({ length: episodes }, (_, episode) =>
-      turnsOf(folder, shown.slice(episode * TURNS, (episode + 1) * TURNS), count, `r${episode}`),
-    );
-    byCount.set(count, (await Promise.all(own)).flat());
-  }
-  const longest = Math.max(...[...byCount.values()].flat().map(({ length }) => length));
+  return { count, turns, data: mergeContinuations(apart, turns).data, times: [] };
+}
+
+/** Steps of importance sampling, the numbers of screenshots in turn; the first round is not measured. */
+async function measure(
+  folder: ModelFolder,
+  shown: readonly Shown[],
+  settings: readonly Setting[],
+  rounds: number,
+): Promise<void> {
   const engine = await LocalEngine.start({
     modelDir: folder.dir,
     device: 'cpu',
     models: [{ name: 'policy', role: 'policy', trainable: { mode: 'lora', lora: LORA } }],
     maxRows: 1,
-    maxSequence: longest + 1,
+    maxSequence: Math.max(...settings.flatMap(({ turns }) => turns.map(({ length }) => length + 1))),
     seed: 0,
     fetchImage: async (sha256) => shown.find((each) => each.sha256 === sha256)?.png ?? null,
   });
   try {
-    const steps = COUNTS.map((count) => stepOf(engine, byCount.get(count)!));
-    for (let round = 0; round <= rounds; round += 1) for (const step of steps) await step.run(round > 0);
-    const base = median(steps.at(-1)!.times);
-    console.log('| screenshots | sequences | tokens | time of a step | relative |\n|---|---|---|---|---|');
-    COUNTS.forEach((count, index) => {
-      const { sequences, tokens, times } = steps[index];
-      const time = median(times);
-      console.log(
-        `| ${count === TURNS ? 'all' : count} | ${sequences} | ${tokens} | ${time.toFixed(0)} ms | ${(time / base).toFixed(2)} |`,
-      );
-    });
+    for (let round = 0; round <= rounds; round += 1) {
+      for (const { data, times } of settings) {
+        const began = performance.now();
+        await engine.forwardBackward({ model: 'policy', data, loss: { name: 'importance_sampling' } });
+        const optimizer = { name: 'adamw' };
+        await engine.optimStep({ model: 'policy', optimizer, learningRate: 1e-6, maxGradNorm: 1 });
+        if (round > 0) times.push(performance.now() - began);
+      }
+    }
   } finally {
     await engine.stop();
   }
 }
 
-/** A step of importance sampling over turns, merged as the learner merges them. */
-function stepOf(engine: LocalEngine, turns: readonly TurnSequence[]) {
-  const declared = ['advantages', 'old_logprobs'] as const;
-  const apart = turns.map((sequence) => {
-    const { logprobs } = sequence.turn;
-    const inputs = { advantages: logprobs.map(() => 1), old_logprobs: logprobs };
-    return toTrain(
-      { sequence, weights: new Float32Array(logprobs.length).fill(1e-3), inputs },
-      declared,
-      'token',
-    );
-  });
-  const { data } = mergeContinuations(apart, turns);
-  const times: number[] = [];
-  const run = async (isMeasured: boolean): Promise<void> => {
-    const began = performance.now();
-    await engine.forwardBackward({ model: 'policy', data, loss: { name: 'importance_sampling' } });
-    const optimizer = { name: 'adamw' };
-    await engine.optimStep({ model: 'policy', optimizer, learningRate: 1e-6, maxGradNorm: 1 });
-    if (isMeasured) times.push(performance.now() - began);
-  };
-  return {
-    sequences: data.length,
-    tokens: data.reduce((sum, { targetTokens }) => sum + targetTokens.length, 0),
-    times,
-    run,
-  };
+function row({ count, turns, data, times }: Setting): string {
+  const lengths = data.map(({ targetTokens }) => targetTokens.length);
+  const time = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)];
+  const cells = [
+    count === TURNS ? 'all' : count,
+    data.length,
+    sum(lengths),
+    sum(turns.map(({ length }) => length)),
+    Math.max(...lengths),
+    time === undefined ? '–' : `${(time / 1000).toFixed(1)} s`,
+  ];
+  return `| ${cells.join(' | ')} |`;
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      model: { type: 'string', default: readCliSettings().models.small },
+      episodes: { type: 'string', default: '2' },
+      rounds: { type: 'string', default: '2' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return console.log(HELP);
+  const folder = await loadModelFolder(values.model);
+  const shown = await screens(folder, Number(values.episodes) * TURNS);
+  const settings: Setting[] = [];
+  for (const count of COUNTS) settings.push(await settingOf(folder, shown, count));
+  if (Number(values.rounds) > 0) await measure(folder, shown, settings, Number(values.rounds));
+  console.log('| screenshots | sequences | tokens | each turn apart | longest sequence | step |');
+  console.log(['|---|---|---|---|---|---|', ...settings.map(row)].join('\n'));
 }
 
 void main();
