@@ -17,5 +17,7 @@ export { playRollout, trajectory, type RolloutContext } from './play-rollout';
 export type { Policy } from './policy';
 export { Screenshots, type ScreenshotStore } from './screenshots';
 export { leaseOf, SessionEnvironment, type SessionTimes } from './session-environment';
+export { EpisodeFile, EpisodeFileError, type ReadEpisode } from './stored/episode-file';
+export { linesOf, MAX_LINE_BYTES, readLine, type Line, type LinePlace } from './stored/lines';
 export { startSessions, type StartSessions } from './start-sessions';
 export { turnOf, turnSeed } from './turn';

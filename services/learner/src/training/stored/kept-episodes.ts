@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readJson } from '@ui-rl/bus';
 import { StoredEpisode, type Trajectory } from '@ui-rl/contracts';
-import { linesOf } from './lines';
+import { linesOf } from '@ui-rl/episode';
 
 /** An estimator's state between batches: saved with each step, so that a resumed run continues with it. */
 export interface Carried {

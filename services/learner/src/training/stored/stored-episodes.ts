@@ -1,14 +1,7 @@
-import { readJson, sha256 } from '@ui-rl/bus';
-import {
-  SEED_RANGES,
-  StoredEpisode,
-  type RolloutRequest,
-  type Task,
-  type Trajectory,
-} from '@ui-rl/contracts';
+import { SEED_RANGES, type RolloutRequest, type Task, type Trajectory } from '@ui-rl/contracts';
+import { EpisodeFile, EpisodeFileError, type LinePlace, type ReadEpisode } from '@ui-rl/episode';
 import { Misconfigured } from '@ui-rl/service';
 import { findDefect, type TokenLimits } from '../turn-data';
-import { linesOf, readLine, type LinePlace } from './lines';
 
 /** The properties of an episode that stay in memory. */
 export interface EpisodeNote {
@@ -30,13 +23,6 @@ export interface EpisodeChecks {
   evaluationTasks: readonly Task[];
 }
 
-/** A trajectory with the screenshots in its line. */
-export interface ReadEpisode {
-  trajectory: Trajectory;
-  /** sha256 → PNG. */
-  images: ReadonlyMap<string, Uint8Array>;
-}
-
 /**
  * A file of episodes, one `StoredEpisode` per line. Everything is validated on opening, like messages from outside;
  * episodes and screenshots are read on demand.
@@ -46,58 +32,46 @@ export class StoredEpisodes {
   readonly episodes: EpisodeNote[] = [];
   /** Reason for excluding episodes → their number. */
   readonly leftOut = new Map<string, number>();
-  /** Screenshot → the line that contains it. */
-  private readonly images = new Map<string, LinePlace>();
 
-  private constructor(private readonly path: string) {}
+  private constructor(private readonly file: EpisodeFile) {}
 
   /** @throws Misconfigured that names the first invalid line, or says that no episode can be trained on */
   static async open(path: string, checks: EpisodeChecks): Promise<StoredEpisodes> {
-    const stored = new StoredEpisodes(path);
-    const lines = new Map<string, number>();
-    const evaluated = new EvaluationTasks(checks.evaluationTasks);
-    for await (const { content, ...line } of linesOf(path)) {
-      const { trajectory, images } = stored.parse(content, line);
-      for (const hash of images.keys()) stored.images.set(hash, line);
-      const reason = reasonToLeaveOut(trajectory, evaluated);
-      if (reason !== undefined) {
-        stored.leftOut.set(reason, (stored.leftOut.get(reason) ?? 0) + 1);
-        continue;
-      }
-      const { rolloutId } = trajectory.request;
-      const before = lines.get(rolloutId);
-      const defect = before === undefined ? stored.defectOf(trajectory, checks) : `is in line ${before}, too`;
-      if (defect !== undefined) throw stored.refusal(line, `episode ${rolloutId} ${defect}`);
-      lines.set(rolloutId, line.number);
-      stored.episodes.push(noteOf(trajectory, line));
-    }
+    const stored = new StoredEpisodes(new EpisodeFile(path));
+    await stored.readAll(checks).catch((error: unknown) => {
+      throw error instanceof EpisodeFileError ? new Misconfigured(error.message) : error;
+    });
     if (stored.episodes.length > 0) return stored;
     const why = [...stored.leftOut].map(([reason, count]) => `${count} ${reason}`).join(', ');
     throw new Misconfigured(`${path} has no episode to learn from${why === '' ? '' : `: ${why}`}`);
   }
 
-  async read({ line }: Pick<EpisodeNote, 'line'>): Promise<ReadEpisode> {
-    return this.parse(await readLine(this.path, line), line);
+  private async readAll(checks: EpisodeChecks): Promise<void> {
+    const lines = new Map<string, number>();
+    const evaluated = new EvaluationTasks(checks.evaluationTasks);
+    for await (const { trajectory, line } of this.file.read()) {
+      const reason = reasonToLeaveOut(trajectory, evaluated);
+      if (reason !== undefined) {
+        this.leftOut.set(reason, (this.leftOut.get(reason) ?? 0) + 1);
+        continue;
+      }
+      const { rolloutId } = trajectory.request;
+      const before = lines.get(rolloutId);
+      const defect = before === undefined ? this.defectOf(trajectory, checks) : `is in line ${before}, too`;
+      if (defect !== undefined)
+        throw new EpisodeFileError(this.file.path, line, `episode ${rolloutId} ${defect}`);
+      lines.set(rolloutId, line.number);
+      this.episodes.push(noteOf(trajectory, line));
+    }
+  }
+
+  read({ line }: Pick<EpisodeNote, 'line'>): Promise<ReadEpisode> {
+    return this.file.at(line);
   }
 
   /** The bytes of a screenshot; null if no line contains it. */
-  async image(hash: string): Promise<Uint8Array | null> {
-    const line = this.images.get(hash);
-    if (line === undefined) return null;
-    return (await this.read({ line })).images.get(hash) ?? null;
-  }
-
-  private parse(content: Uint8Array, line: LinePlace): ReadEpisode {
-    const read = readJson(content, StoredEpisode);
-    if (!read.ok) throw this.refusal(line, read.reason);
-    const { trajectory, images = {} } = read.value;
-    const pngs = Object.entries(images).map(([hash, png]): [string, Uint8Array] => {
-      const bytes = Buffer.from(png, 'base64');
-      const found = sha256(bytes);
-      if (found === hash) return [hash, bytes];
-      throw this.refusal(line, `images: ${hash} has the content of ${found}`);
-    });
-    return { trajectory, images: new Map(pngs) };
+  image(hash: string): Promise<Uint8Array | null> {
+    return this.file.image(hash);
   }
 
   /** Describes the fault of an episode; undefined if there is none. */
@@ -109,7 +83,7 @@ export class StoredEpisodes {
       if (length > checks.maxSequence) {
         return `has ${length} tokens in turn ${index}, model.max_sequence is ${checks.maxSequence}`;
       }
-      const missing = promptImages.find((hash) => !this.images.has(hash));
+      const missing = promptImages.find((hash) => !this.file.hasImage(hash));
       if (missing !== undefined) {
         return `shows ${missing} in turn ${index}, which neither its line nor one before has among its images`;
       }
@@ -119,10 +93,6 @@ export class StoredEpisodes {
       }
     }
     return undefined;
-  }
-
-  private refusal({ number }: LinePlace, reason: string): Misconfigured {
-    return new Misconfigured(`${this.path}, line ${number}: ${reason}`);
   }
 }
 

@@ -20,8 +20,8 @@ export const MAX_LINE_BYTES = 512 * 2 ** 20;
 
 const BREAK = 10;
 
-/** The non-empty lines of a file. Throws if one is longer than `MAX_LINE_BYTES`. */
-export async function* linesOf(path: string): AsyncGenerator<Line> {
+/** The non-empty lines of a file. Throws if one is longer than `maxBytes`. */
+export async function* linesOf(path: string, maxBytes = MAX_LINE_BYTES): AsyncGenerator<Line> {
   let parts: Buffer[] = [];
   let [number, offset, held] = [1, 0, 0];
   const take = (): Line => {
@@ -43,8 +43,7 @@ export async function* linesOf(path: string): AsyncGenerator<Line> {
     }
     parts.push(chunk.subarray(from));
     held += chunk.byteLength - from;
-    if (held > MAX_LINE_BYTES)
-      throw new Error(`${path}, line ${number}: is longer than ${MAX_LINE_BYTES} bytes`);
+    if (held > maxBytes) throw new Error(`${path}, line ${number}: is longer than ${maxBytes} bytes`);
   }
   const last = take();
   if (!isBlank(last.content)) yield last;
