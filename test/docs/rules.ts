@@ -138,6 +138,10 @@ export const RULES: readonly Rule[] = [
     matches: /^npx ui-rl runs episodes /,
     notRun: 'needs a run with successes; specs of api, monitor and learner have its parts',
   },
+  {
+    matches: /^npx ui-rl episodes (export|import|rescore) /,
+    notRun: 'needs a run with successes; specs of api export, import and score episodes',
+  },
   { matches: /^npx ui-rl train .* --detach$/, prints: /^run \S+/m },
   {
     matches: /^npx ui-rl train .* --model.name Qwen/,

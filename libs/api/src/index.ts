@@ -21,6 +21,30 @@ export {
 export { evaluationProgress } from './evaluate/progress';
 export type { CandidateResult, Comparison, EpisodeScore, EvalReport, TaskResult } from './evaluate/report';
 export { evaluationTable } from './evaluate/table';
+export {
+  EXPORT_FORMATS,
+  exportEpisodes,
+  FileEpisodes,
+  IMPORT_FORMATS,
+  importEpisodes,
+  MonitorEpisodes,
+  rescoreEpisodes,
+  storeEpisodes,
+  type ChangedScore,
+  type EpisodeFilter,
+  type EpisodeSource,
+  type ExportedFile,
+  type ExportEpisodesOptions,
+  type ExportFormat,
+  type ImportedFile,
+  type ImportEpisodesOptions,
+  type ImportFormat,
+  type LeftOut,
+  type MonitorAddress,
+  type RescoredFile,
+  type RescoreEpisodesOptions,
+  type StoreEpisodesOptions,
+} from './episodes';
 export type { Finding } from './doctor/finding';
 export { ask, type Terminal } from './local/ask';
 export { aborted, withCleanup, type OnEnd } from './local/cleanup';
@@ -80,7 +104,6 @@ export { brokerVariable, connectCommand } from './run/command-bus';
 export { checkRun, type RunCheck } from './run/check-run';
 export { findMonitor, findMonitorPage, type FoundMonitor } from './run/monitor-page';
 export { openRecords, type OpenRecords, type OpenRecordsOptions } from './run/open-records';
-export { storeEpisodes, type StoredFile, type StoreEpisodesOptions } from './run/store-episodes';
 export { publishTask, type PublishedTask, type PublishOptions } from './run/publish-task';
 export {
   deleteRuns,

@@ -7,7 +7,7 @@ export * from './checks';
 export * from './configuration';
 export * from './curriculum';
 export * from './events';
-export { COMPONENT_NAME } from './ids';
+export { COMPONENT_NAME, IsId } from './ids';
 export { inheritedKey } from './inherited-key';
 export { printable, printableLines } from './printable';
 export { MAX_FIELDS, toInstance } from './to-instance';

@@ -22,7 +22,7 @@ export interface PlayedEpisode {
   stateAfter: State;
   /** State after each turn; undefined if the environment did not report it. */
   states?: readonly (State | undefined)[];
-  screenshots: Screenshots;
+  screenshots: Pick<Screenshots, 'observation'>;
 }
 
 type JudgingPlan = Pick<EpisodePlan, 'verifier' | 'rewards' | 'rewardsJudge' | 'turnTimeoutMs'>;

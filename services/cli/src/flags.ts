@@ -20,6 +20,17 @@ export function shareOfOne(text: string): number {
   return checked(text, (value) => value > 0 && value <= 1, 'a number above 0, at most 1');
 }
 
+export function anyNumber(text: string): number {
+  return checked(text, () => true, 'a number');
+}
+
+/** `20` or `20-40`, both included. */
+export function wholeRange(text: string): [number, number] {
+  const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(text.trim()) ?? [];
+  if (first !== undefined && Number(first) <= Number(last)) return [Number(first), Number(last)];
+  throw new InvalidArgumentError(`expected a whole number, or a range such as 20-40, found "${text}"`);
+}
+
 function checked(text: string, fits: (value: number) => boolean, expected: string): number {
   const value = text.trim() === '' ? Number.NaN : Number(text);
   if (!Number.isFinite(value) || !fits(value)) {

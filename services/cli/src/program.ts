@@ -17,6 +17,7 @@ const VERBS: Readonly<Record<string, () => Command>> = {
   eval: () => (require('./commands/eval') as typeof import('./commands/eval')).evalCommand(),
   monitor: () => (require('./commands/monitor') as typeof import('./commands/monitor')).monitorCommand(),
   runs: () => (require('./commands/runs') as typeof import('./commands/runs')).runsCommand(),
+  episodes: () => (require('./commands/episodes') as typeof import('./commands/episodes')).episodesCommand(),
   tasks: () => (require('./commands/tasks') as typeof import('./commands/tasks')).tasksCommand(),
   plugins: () => (require('./commands/plugins') as typeof import('./commands/plugins')).pluginsCommand(),
   doctor: () => (require('./commands/doctor') as typeof import('./commands/doctor')).doctorCommand(),

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StoredEpisode, Trajectory } from '@ui-rl/contracts';
 import { makeRollout, makeTrajectory, makeTurn } from '@ui-rl/testkit';
-import { storeEpisodes } from './store-episodes';
+import { storeEpisodes } from './export-episodes';
 
 const PNGS = ['one', 'two'].map((text) => Buffer.from(text));
 const HASHES = PNGS.map((png) => createHash('sha256').update(png).digest('hex'));

@@ -165,16 +165,42 @@ export class VisionLanguageModel implements Policy {
     }
   }
 
-  /** The reply to a turn as if the model had answered this text. Nothing is computed: all log-probabilities are 0. */
-  async answered({ messages, images, requestId }: PolicyActRequest, text: string): Promise<PolicyActReply> {
+  /**
+   * The reply to a turn as if the model had answered this text. Nothing is computed: all log-probabilities are 0.
+   *
+   * @param sampled tokens that a model sampled with their log-probabilities: taken if they are this text in this model
+   */
+  async answered(
+    { messages, images, requestId }: PolicyActRequest,
+    text: string,
+    sampled?: Pick<SampleResult, 'tokens' | 'logprobs'>,
+  ): Promise<PolicyActReply> {
     const shown = await this.imagesOf({ images: images as Uint8Array[], source: requestId });
     const prompt = this.renderer.render(messages, shown);
+    const isKept = sampled !== undefined && this.says(sampled.tokens, text);
+    const { tokens, logprobs } = isKept ? sampled : this.tokensOf(messages, shown, prompt, text);
+    const result = { tokens, logprobs, stopReason: 'stop' as const, digest: '' };
+    return actReply(prompt, result, { text, policyVersion: 0 });
+  }
+
+  /** Whether tokens are a text in this model. */
+  says(tokens: readonly number[], text: string): boolean {
+    const { vocabSize } = this.folder.family.shape;
+    const isKnown = tokens.every((token) => Number.isInteger(token) && token >= 0 && token < vocabSize);
+    return tokens.length > 0 && isKnown && this.renderer.answerText(tokens) === text;
+  }
+
+  private tokensOf(
+    messages: PolicyActRequest['messages'],
+    images: ProcessedImage[],
+    prompt: RenderedPrompt,
+    text: string,
+  ): Pick<SampleResult, 'tokens' | 'logprobs'> {
     const answer = { role: 'assistant' as const, content: [{ type: 'text' as const, text }] };
-    const { tokenIds, assistantMask } = this.renderer.renderConversation([...messages, answer], shown);
+    const { tokenIds, assistantMask } = this.renderer.renderConversation([...messages, answer], images);
     const first = prompt.tokenIds.length;
     const tokens = tokenIds.filter((_, place) => place >= first && assistantMask[place] === 1);
-    const result = { tokens, logprobs: tokens.map(() => 0), stopReason: 'stop' as const, digest: '' };
-    return actReply(prompt, result, { text, policyVersion: 0 });
+    return { tokens, logprobs: tokens.map(() => 0) };
   }
 
   private async sample(

@@ -1,19 +1,15 @@
 import { basename, resolve } from 'node:path';
 import {
-  aborted,
   bytesText,
-  connectCommand,
   countText,
   deleteRuns,
   endedBefore,
-  findMonitor,
   listRuns,
   profileText,
   readProfile,
   showRun,
   stopRun,
   storeEpisodes,
-  withCleanup,
   type MeasuredRun,
   type KnownRun,
 } from '@ui-rl/api';
@@ -22,6 +18,8 @@ import { printable } from '@ui-rl/contracts';
 import { readCliSettings } from '@ui-rl/settings';
 import { Command, Option } from 'commander';
 import { wholeNumber } from '../flags';
+import { monitorOf, withBus } from '../with-bus';
+import { exportedText } from './episodes';
 
 interface Flags {
   json?: boolean;
@@ -33,28 +31,6 @@ interface EpisodesFlags extends Flags {
   success?: 'yes' | 'no' | 'unknown';
   task?: string;
   monitor?: string;
-}
-
-async function monitorOf(bus: BusService, runId: string): Promise<string> {
-  const found = await findMonitor(bus, runId);
-  if ('problem' in found) throw new Error(`the monitor has the episodes, and ${found.problem}`);
-  return found.address;
-}
-
-/** Runs work over its own bus, and prints the result. */
-async function withBus<T>(
-  work: (bus: BusService, signal: AbortSignal) => Promise<T>,
-  { json }: Flags,
-  text: (result: T) => string,
-): Promise<void> {
-  const settings = readCliSettings();
-  process.exitCode = await withCleanup(async (signal, onEnd) => {
-    const bus = await connectCommand(settings, signal);
-    onEnd(() => bus.close());
-    const result = await Promise.race([work(bus, signal), aborted(signal)]);
-    console.log(json === true ? JSON.stringify(result, null, 2) : text(result));
-    return 0;
-  });
 }
 
 export function runsCommand(): Command {
@@ -104,12 +80,7 @@ export function runsCommand(): Command {
       const { token } = readCliSettings().monitor;
       const store = async (bus: BusService, signal: AbortSignal) =>
         storeEpisodes({ ...flags, runId, token, signal, monitor: monitor ?? (await monitorOf(bus, runId)) });
-      return withBus(
-        store,
-        flags,
-        ({ path, episodes, images, bytes }) =>
-          `${countText(episodes)} episodes with ${countText(images)} screenshots in ${path} (${bytesText(bytes)})`,
-      );
+      return withBus(store, flags, exportedText);
     });
   runs
     .command('profile')

@@ -1,0 +1,74 @@
+import { AtifWriter } from './writers/atif-writer';
+import { ChatWriter } from './writers/chat-writer';
+import type { EpisodeFilter } from './filter';
+import { MonitorEpisodes, type MonitorAddress } from './monitor-source';
+import { selected, type EpisodeSource } from './source';
+import { StoredWriter } from './writers/stored-writer';
+import type { EpisodeWriter, ImageOf } from './writers/writer';
+
+const WRITERS = {
+  episodes: (out, imageOf) => StoredWriter.create(out, imageOf),
+  chat: (out, imageOf) => ChatWriter.create(out, imageOf),
+  atif: (out, imageOf) => AtifWriter.create(out, imageOf),
+} satisfies Record<string, (out: string, imageOf: ImageOf) => Promise<EpisodeWriter>>;
+
+export type ExportFormat = keyof typeof WRITERS;
+export const EXPORT_FORMATS = Object.keys(WRITERS) as ExportFormat[];
+
+export interface ExportEpisodesOptions {
+  source: EpisodeSource;
+  /** Default: all. */
+  filter?: EpisodeFilter;
+  to: ExportFormat;
+  /** File to write, which replaces an existing one; for `atif` a folder to create. */
+  out: string;
+  /** Called with the number of episodes written. */
+  onProgress?: ((episodes: number) => void) | undefined;
+}
+
+export interface ExportedFile {
+  path: string;
+  episodes: number;
+  images: number;
+  bytes: number;
+}
+
+/** Writes valid training episodes with their screenshots. Rejects without leaving a file if it cannot write all. */
+export async function exportEpisodes(options: ExportEpisodesOptions): Promise<ExportedFile> {
+  const { source, filter = {}, to, out, onProgress } = options;
+  const writer: EpisodeWriter = await WRITERS[to](out, (sha256) => source.image(sha256));
+  let episodes = 0;
+  try {
+    for await (const trajectory of selected(source, filter)) {
+      await writer.write(trajectory);
+      episodes += 1;
+      onProgress?.(episodes);
+    }
+  } catch (error) {
+    await writer.discard();
+    throw error;
+  }
+  await writer.finish();
+  return { path: out, episodes, images: writer.images, bytes: writer.bytes };
+}
+
+export interface StoreEpisodesOptions extends MonitorAddress, Pick<EpisodeFilter, 'success' | 'task'> {
+  /** File to write; an existing one is replaced. */
+  out: string;
+  onProgress?: (episodes: number) => void;
+}
+
+/**
+ * Writes the training episodes that a monitor has recorded of a run to a file of `StoredEpisode`s, with the
+ * screenshots of their prompts. Rejects without leaving a file if the monitor does not know the run or has lost the
+ * screenshots.
+ */
+export function storeEpisodes(options: StoreEpisodesOptions): Promise<ExportedFile> {
+  const { success, task, out, onProgress, ...address } = options;
+  return exportEpisodes({
+    source: new MonitorEpisodes(address),
+    filter: { success, task },
+    to: 'episodes',
+    ...{ out, onProgress },
+  });
+}
