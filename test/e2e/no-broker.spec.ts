@@ -17,6 +17,7 @@ const COMMANDS = [
   'runs stop mine',
   'runs delete mine',
   'runs episodes mine --out episodes.jsonl',
+  'episodes export --run mine --to chat --out episodes.jsonl',
   'tasks publish "Turn on Bluetooth"',
 ];
 /** These look for a local checkpoint first. */

@@ -1,10 +1,15 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sha256 } from '@ui-rl/bus';
 import type { StoredEpisode, Trajectory } from '@ui-rl/contracts';
 import { makeRollout, makeTask, makeTrajectory, makeTurn } from '@ui-rl/testkit';
+import { loadRunFile } from '@ui-rl/settings';
 import sharp from 'sharp';
+import { ASSUMED } from '../run/assumed';
+import { MonitorEpisodes } from './monitor-source';
 import { rescoreEpisodes } from './rescore-episodes';
 import { FileEpisodes } from './source';
 
@@ -86,4 +91,21 @@ it('takes rewards from flags, filters, and writes no file that was not asked for
   });
   expect(report).toMatchObject({ path: undefined, episodes: 2 });
   expect(Number.isFinite(report.meanReward[1])).toBe(true);
+});
+
+it('takes verifier and rewards of the run that the monitor has recorded', async () => {
+  const { run } = await loadRunFile({
+    options: { rewards: [{ name: 'shaped', step_cost: 0.25 }] },
+    assumed: ASSUMED,
+  });
+  const server = createServer((_, response) => response.end(JSON.stringify({ config: run })));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const monitor = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    const runFile = await new MonitorEpisodes({ monitor, runId: 'run' }).judges();
+    const report = await rescoreEpisodes({ source: new FileEpisodes(file), runFile });
+    expect(report.changed.find(({ rolloutId }) => rolloutId === 'still')?.reward).toEqual([0, -0.25]);
+  } finally {
+    await new Promise((resolve) => server.close(resolve));
+  }
 });
