@@ -1,7 +1,13 @@
 import { answerTargets } from './answer-targets';
+import { episodeTargets } from './episode-targets';
 import { fileTargets } from './file-targets';
 import { messageTargets } from './message-targets';
 import type { Target } from './target';
 
 /** Every parser of external input. */
-export const targets: readonly Target[] = [...messageTargets, ...fileTargets, ...answerTargets];
+export const targets: readonly Target[] = [
+  ...messageTargets,
+  ...fileTargets,
+  ...episodeTargets,
+  ...answerTargets,
+];

@@ -17,3 +17,4 @@ export { TraceCollector, type CollectedSpan } from './trace-collector';
 export { TYPED_TEXTS, type TypedTextCase } from './typed-texts';
 export { growthInWords, growthOf, trendOf, type Growth, type Trend } from './trend';
 export { ZerosServer } from './zeros-server';
+export { zipOf, type PackedFile } from './zip';

@@ -217,6 +217,11 @@ it('reads the files of Aguvis, AndroidControl among them', async () => {
 const chat = (...messages: unknown[]) => ({ messages });
 const said = { role: 'assistant', content: '{"action":"wait","seconds":1}' };
 
+const RECORD = {
+  ...{ run: 'r', rollout_id: 'r-0', task: { description: 'x' }, seed: 1, status: 'completed' },
+  ...{ success: true, reward: 1, rewards: {}, policy_version: 0 },
+};
+
 it.each<[string, unknown, Options, RegExp]>([
   ['no JSON', '{"messages": [', { from: 'chat' }, /given, line 1: expected JSON/],
   [
@@ -269,6 +274,12 @@ it.each<[string, unknown, Options, RegExp]>([
     { ...chat(user('x'), said), ui_rl: { run: 1 } },
     { from: 'chat' },
     /ui_rl: .*run: must be a string/,
+  ],
+  [
+    'a list for a turn',
+    { ...chat(user('x'), said), ui_rl: { ...RECORD, turns: [[]] } },
+    { from: 'chat' },
+    /ui_rl: turns\[0\]: expected an object/,
   ],
   [
     'another version',

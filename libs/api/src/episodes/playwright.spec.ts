@@ -1,8 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { crc32, deflateRawSync } from 'node:zlib';
-import { findChromium } from '@ui-rl/testkit';
+import { findChromium, zipOf, type PackedFile } from '@ui-rl/testkit';
 import { chromium } from 'playwright';
 import sharp from 'sharp';
 import type { Demonstration } from './demonstration';
@@ -84,44 +83,6 @@ it('reads the actions and screenshots of a trace that Playwright records', async
   ]);
 }, 120_000);
 
-/** A file of an archive; its directory may declare another size than it has. */
-interface Packed {
-  name: string;
-  content: string | Uint8Array;
-  size?: number;
-}
-
-/** A ZIP archive. */
-function zipOf(files: readonly Packed[]): Buffer {
-  const parts: Buffer[] = [];
-  const directory: Buffer[] = [];
-  let offset = 0;
-  for (const { name, content, size } of files) {
-    const bytes = Buffer.from(content);
-    const packed = deflateRawSync(bytes);
-    const head = Buffer.alloc(26);
-    head.writeUInt16LE(20, 0);
-    head.writeUInt16LE(8, 4);
-    head.writeUInt32LE(crc32(bytes), 10);
-    head.writeUInt32LE(packed.length, 14);
-    head.writeUInt32LE(size ?? bytes.length, 18);
-    head.writeUInt16LE(Buffer.byteLength(name), 22);
-    const local = Buffer.concat([Buffer.from('PK\u0003\u0004'), head, Buffer.from(name), packed]);
-    const tail = Buffer.alloc(14);
-    tail.writeUInt32LE(offset, 10);
-    directory.push(Buffer.concat([Buffer.from('PK\u0001\u0002\u0014\u0000'), head, tail, Buffer.from(name)]));
-    parts.push(local);
-    offset += local.length;
-  }
-  const end = Buffer.alloc(18);
-  const listed = Buffer.concat(directory);
-  end.writeUInt16LE(files.length, 4);
-  end.writeUInt16LE(files.length, 6);
-  end.writeUInt32LE(listed.length, 8);
-  end.writeUInt32LE(offset, 12);
-  return Buffer.concat([...parts, listed, Buffer.from('PK\u0005\u0006'), end]);
-}
-
 const event = (value: object): string => `${JSON.stringify(value)}\n`;
 const begin = event({ type: 'context-options', version: 7, title: 'a › clicks' });
 const frame = event({
@@ -138,7 +99,7 @@ const jpegOf = () =>
     .jpeg()
     .toBuffer();
 
-async function archive(...files: Packed[]): Promise<string> {
+async function archive(...files: PackedFile[]): Promise<string> {
   await writeFile(path('made.zip'), zipOf(files));
   return path('made.zip');
 }
@@ -171,7 +132,7 @@ it('takes no success from a test that failed', async () => {
   expect(demonstration).toMatchObject({ success: false, actions: [{ action: 'click', x: 150, y: 50 }] });
 });
 
-it.each<[string, Packed[], RegExp]>([
+it.each<[string, PackedFile[], RegExp]>([
   ['without a trace', [{ name: 'a.txt', content: '' }], /made\.zip: expected a trace of Playwright/],
   [
     'of a newer version',
