@@ -77,11 +77,20 @@ export interface ServiceSign {
   sign: string;
 }
 
+export const RUN_SORTS = ['created', 'id', 'steps', 'episodes', 'success'] as const;
+export type RunSort = (typeof RUN_SORTS)[number];
+export const SORT_ORDERS = ['desc', 'asc'] as const;
+export type SortOrder = (typeof SORT_ORDERS)[number];
+
 /** Which runs to list. */
 export interface RunFilter {
   /** Part of the id, case-insensitive. */
   search?: string;
-  /** `<createdAt>~<id>` of the last run of the previous page. */
+  /** Default `created`. `success`: of the latest evaluation of unseen goals. */
+  sort?: RunSort;
+  /** Default `desc`: the newest or largest first. */
+  order?: SortOrder;
+  /** Id of the last run of the previous page. */
   before?: string;
   /** At most 200, the default. */
   limit?: number;
@@ -202,11 +211,26 @@ export interface EpisodeFilter {
   taskId?: string;
   /** Id of their evaluation. */
   evaluation?: string;
+  /** The training step that they were trained in. */
+  step?: number;
+  minReward?: number;
+  maxReward?: number;
+  minTurns?: number;
+  maxTurns?: number;
+  /** Whether an answer could not be parsed. */
+  parseFailure?: 'yes' | 'no';
+  /** Default `ended`. */
+  sort?: EpisodeSort;
+  /** Default `desc`: the latest or largest first. */
+  order?: SortOrder;
   /** `cursor` of the previous page. */
   before?: string;
   /** At most 200. */
   limit?: number;
 }
+
+export const EPISODE_SORTS = ['ended', 'reward', 'turns', 'tokens', 'duration'] as const;
+export type EpisodeSort = (typeof EPISODE_SORTS)[number];
 
 /** Episodes as published. */
 export interface TrajectoryPage {

@@ -4,6 +4,7 @@ import type {
   EpisodeDetail,
   EpisodeFilter,
   EpisodePage,
+  EpisodeSort,
   EpisodeSummary,
   GroupMember,
   StepDetail,
@@ -45,23 +46,63 @@ const LAST_SCREENSHOT = `COALESCE(t.final_screenshot,
 
 const MAX_PAGE = 200;
 
-/** Episodes of a run, latest first. An invalid cursor counts as the start. */
+/** Episodes of a run, by default latest first. An invalid cursor counts as the start. */
 export async function listEpisodes(dataSource: DataSource, filter: EpisodeFilter): Promise<EpisodePage> {
   const limit = Math.min(Math.max(filter.limit ?? 50, 1), MAX_PAGE);
-  const { where, values } = conditions(filter);
-  const rows = await dataSource.query<EpisodeRow[]>(
-    `SELECT ${COLUMNS} FROM trajectories t WHERE ${where.join(' AND ')}
-     ORDER BY t.finished_at DESC, t.id DESC LIMIT ${limit + 1}`,
+  const { where, values, orderBy, place } = conditions(filter);
+  const rows = await dataSource.query<(EpisodeRow & { place: string })[]>(
+    `SELECT ${COLUMNS}, ${place} AS place FROM trajectories t WHERE ${where.join(' AND ')}
+     ORDER BY ${orderBy} LIMIT ${limit + 1}`,
     values,
   );
   const episodes = rows.slice(0, limit).map(summary);
-  const last = episodes.at(-1);
-  const more = rows.length > limit && last !== undefined;
-  return { episodes, cursor: more ? `${last.finishedAt}~${last.id}` : null };
+  return { episodes, cursor: cursorAfter(rows, limit) };
 }
 
-/** SQL conditions for the episodes `t` of a filter. */
-export function conditions(filter: EpisodeFilter): { where: string[]; values: unknown[] } {
+/** The cursor of the page after the first `limit` rows; null if there are no others. */
+export function cursorAfter(rows: readonly { id: string; place: string }[], limit: number): string | null {
+  if (rows.length <= limit) return null;
+  const { place, id } = rows[limit - 1];
+  return `${place}~${id}`;
+}
+
+const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
+
+interface Sort {
+  by: string;
+  type: string;
+  /** Its value as text, for the cursor. */
+  place: string;
+  isPlace: (text: string) => boolean;
+}
+
+function numeric(by: string): Sort {
+  return { by, type: 'float8', place: `(${by})::float8::text`, isPlace: (text) => NUMBER.test(text) };
+}
+
+const SORTS: Record<EpisodeSort, Sort> = {
+  ended: {
+    by: 't.finished_at',
+    type: 'timestamptz',
+    place: `to_char(t.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+    isPlace: (text) => /^\d{4}-[\dT:.-]+Z$/.test(text) && !Number.isNaN(Date.parse(text)),
+  },
+  reward: numeric('t.reward'),
+  turns: numeric('t.turn_count::float8'),
+  tokens: numeric('t.token_count::float8'),
+  duration: numeric('extract(epoch FROM t.finished_at - t.started_at)::float8'),
+};
+
+interface Conditions {
+  where: string[];
+  values: unknown[];
+  orderBy: string;
+  /** The place of a row in the order, as text. */
+  place: string;
+}
+
+/** SQL conditions for the episodes `t` of a filter, and their order. */
+export function conditions(filter: EpisodeFilter): Conditions {
   const where = ['t.run_id = $1'];
   const values: unknown[] = [filter.runId];
   const add = (condition: (placeholder: string) => string, value: unknown) => {
@@ -80,12 +121,31 @@ export function conditions(filter: EpisodeFilter): { where: string[]; values: un
     const pattern = `%${filter.task.replace(/[\\%_]/g, '\\$&')}%`;
     add((placeholder) => `(t.task_id ILIKE ${placeholder} OR t.description ILIKE ${placeholder})`, pattern);
   }
-  const cursor = /^(\d{4}-[\dT:.-]+Z)~(.+)$/.exec(filter.before ?? '');
-  if (cursor !== null && !Number.isNaN(Date.parse(cursor[1]))) {
-    values.push(cursor[1], cursor[2]);
-    where.push(`(t.finished_at, t.id) < ($${values.length - 1}::timestamptz, $${values.length})`);
+  if (filter.step !== undefined) {
+    const trained = 'SELECT unnest(s.rollout_ids) FROM steps s WHERE s.run_id = $1';
+    add((placeholder) => `t.id IN (${trained} AND s.step = ${placeholder})`, filter.step);
   }
-  return { where, values };
+  for (const [column, least, most] of [
+    ['t.reward', filter.minReward, filter.maxReward],
+    ['t.turn_count', filter.minTurns, filter.maxTurns],
+  ] as const) {
+    if (least !== undefined) add((placeholder) => `${column} >= ${placeholder}`, least);
+    if (most !== undefined) add((placeholder) => `${column} <= ${placeholder}`, most);
+  }
+  if (filter.parseFailure !== undefined) {
+    const failed = 'SELECT 1 FROM turns u WHERE u.trajectory_id = t.id AND u.parse_error IS NOT NULL';
+    where.push(`${filter.parseFailure === 'no' ? 'NOT ' : ''}EXISTS (${failed})`);
+  }
+  const { by, type, place, isPlace } = SORTS[filter.sort ?? 'ended'];
+  const isAscending = filter.order === 'asc';
+  const [, from, id] = /^([^~]+)~(.+)$/.exec(filter.before ?? '') ?? [];
+  if (from !== undefined && isPlace(from)) {
+    values.push(from, id);
+    const after = `($${values.length - 1}::${type}, $${values.length})`;
+    where.push(`(${by}, t.id) ${isAscending ? '>' : '<'} ${after}`);
+  }
+  const direction = isAscending ? 'ASC' : 'DESC';
+  return { where, values, orderBy: `${by} ${direction}, t.id ${direction}`, place };
 }
 
 function summary(row: EpisodeRow): EpisodeSummary {

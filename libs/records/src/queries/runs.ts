@@ -6,6 +6,7 @@ import type {
   LogEntry,
   RunDetail,
   RunFilter,
+  RunSort,
   RunSummary,
   ServiceSign,
 } from '../views';
@@ -35,23 +36,35 @@ const RUNS = `
 const LISTED = `
   WHERE (r.phase IS NOT NULL OR r.config <> '{}'::jsonb
     OR EXISTS (SELECT 1 FROM trajectories t WHERE t.run_id = r.id))`;
-/** Views have milliseconds, and so have cursors made of them. */
-const CREATED = `date_trunc('milliseconds', r.created_at)`;
 const MAX_PAGE = 200;
 
-/** Runs, newest first. An invalid cursor counts as the start. */
+/** The values by which runs are sorted, of the row with this alias. */
+const SORTS: Record<RunSort, (run: string) => string> = {
+  created: (run) => `${run}.created_at`,
+  id: (run) => `${run}.id`,
+  steps: (run) => `COALESCE((SELECT max(s.step) FROM steps s WHERE s.run_id = ${run}.id), 0)`,
+  episodes: (run) => `(SELECT count(*) FROM trajectories t WHERE t.run_id = ${run}.id)`,
+  success: (run) => `COALESCE((SELECT e.success_rate FROM evaluations e
+    WHERE e.run_id = ${run}.id AND e.goal_set = 'eval_goals' AND e.stage <> 'baseline'
+    ORDER BY e.at DESC LIMIT 1), -1)`,
+};
+
+/** Runs, by default newest first. An unknown cursor counts as the start. */
 export async function listRuns(
   dataSource: DataSource,
-  { search = '', before = '', limit = MAX_PAGE }: RunFilter = {},
+  { search = '', sort = 'created', order = 'desc', before = '', limit = MAX_PAGE }: RunFilter = {},
 ): Promise<RunSummary[]> {
   const values: unknown[] = [Math.min(Math.max(limit, 1), MAX_PAGE)];
+  const by = SORTS[sort];
+  const [direction, isAfter] = order === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
   let where = LISTED;
   if (search !== '') where += ` AND r.id ILIKE $${values.push(`%${search.replace(/[\\%_]/g, '\\$&')}%`)}`;
-  const cursor = /^(\d{4}-[\dT:.-]+Z)~(.+)$/.exec(before);
-  if (cursor !== null && !Number.isNaN(Date.parse(cursor[1])))
-    where += ` AND (${CREATED}, r.id) < ($${values.push(cursor[1])}::timestamptz, $${values.push(cursor[2])})`;
+  if (before !== '') {
+    const last = `(SELECT ${by('b')}, b.id FROM runs b WHERE b.id = $${values.push(before)})`;
+    where += ` AND COALESCE((${by('r')}, r.id) ${isAfter} ${last}, true)`;
+  }
   const rows = await dataSource.query<RunRow[]>(
-    `${RUNS}${where} ORDER BY ${CREATED} DESC, r.id DESC LIMIT $1`,
+    `${RUNS}${where} ORDER BY ${by('r')} ${direction}, r.id ${direction} LIMIT $1`,
     values,
   );
   const evaluations = await evaluationsOf(

@@ -2,7 +2,7 @@ import type { RolloutRequest, Trajectory, TrajectoryStatus, Turn } from '@ui-rl/
 import type { DataSource } from 'typeorm';
 import { TurnEntity } from '../entities';
 import type { EpisodeFilter, TrajectoryPage } from '../views';
-import { conditions } from './episodes';
+import { conditions, cursorAfter } from './episodes';
 import { iso } from './values';
 
 interface TrajectoryRow {
@@ -24,18 +24,18 @@ interface TrajectoryRow {
 
 const MAX_PAGE = 50;
 
-/** Episodes of a run as published, including tokens, latest first. An invalid cursor counts as the start. */
+/** Episodes of a run as published, including tokens, by default latest first. An invalid cursor counts as the start. */
 export async function listTrajectories(
   dataSource: DataSource,
   filter: EpisodeFilter,
 ): Promise<TrajectoryPage> {
   const limit = Math.min(Math.max(filter.limit ?? MAX_PAGE, 1), MAX_PAGE);
-  const { where, values } = conditions(filter);
-  const rows = await dataSource.query<TrajectoryRow[]>(
+  const { where, values, orderBy, place } = conditions(filter);
+  const rows = await dataSource.query<(TrajectoryRow & { place: string })[]>(
     `SELECT t.id, t.request, t.status, t.invalid_reason, t.success, t.reward, t.rewards, t.verdicts, t.final_screenshot, t.initial_state,
-       t.final_state, t.actor, t.started_at, t.finished_at
+       t.final_state, t.actor, t.started_at, t.finished_at, ${place} AS place
      FROM trajectories t WHERE ${where.join(' AND ')}
-     ORDER BY t.finished_at DESC, t.id DESC LIMIT ${limit + 1}`,
+     ORDER BY ${orderBy} LIMIT ${limit + 1}`,
     values,
   );
   const page = rows.slice(0, limit);
@@ -43,11 +43,9 @@ export async function listTrajectories(
     dataSource,
     page.map(({ id }) => id),
   );
-  const last = page.at(-1);
-  const more = rows.length > limit && last !== undefined;
   return {
     trajectories: page.map((row) => trajectoryOf(row, turns.get(row.id) ?? [])),
-    cursor: more ? `${iso(last.finished_at)}~${last.id}` : null,
+    cursor: cursorAfter(rows, limit),
   };
 }
 
