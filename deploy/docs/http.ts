@@ -5,6 +5,20 @@ import { expectations } from './messages';
 import { code, page, table, type Page } from './markdown';
 import { docOf, fieldsOf, nodes, parsed, sourcesIn } from './sources';
 
+const CHANGES = `Answers are compressed. To read only what changed, send the \`ETag\` of an earlier answer as \`?since=\` to a route of
+runs or episodes. If the monitor still knows that answer, it sends the header \`Delta-Base\` and
+\`{ change: Change }\`:
+
+\`\`\`ts
+type Change =
+  | null // nothing changed
+  | { value: unknown } // the new value
+  | { fields: Record<string, Change>; removed: string[] } // of an object
+  | { parts: ({ from: number; count: number } | { items: unknown[] })[] }; // a list: old elements, new elements
+\`\`\`
+
+Otherwise it sends the whole answer.`;
+
 /** Routes of the monitor, and their response types. */
 export function httpPage(): Page {
   const controllers = sourcesIn('services/monitor/src/http').map(parsed);
@@ -20,6 +34,7 @@ export function httpPage(): Page {
   return page('http.md', 'HTTP API of the monitor', '`services/monitor` and `libs/records`', [
     'Everything is `GET` and changes nothing. An unknown query parameter is refused with status 400, an unknown id with 404.',
     table(['route', 'answers with', 'what'], rows),
+    CHANGES,
     `Described with the [messages](messages.md#messages): ${messagesIn(mentioned).join(', ')}.`,
     '## Parameters of `/api/runs`',
     table(['parameter', 'check', 'what'], parametersOf('run-query', RunQuery)),

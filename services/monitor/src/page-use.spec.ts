@@ -331,7 +331,7 @@ describe('lists', () => {
   it('keep filter, older pages and place on Back', async () => {
     await open(`runs/${RUN}/episodes`);
     await page.getByLabel('Result').selectOption('yes');
-    await page.getByRole('button', { name: 'Show older ones' }).click();
+    await page.getByRole('button', { name: 'Show more' }).click();
     const rows = page.locator('.episodes tbody tr');
     await eventually('older episodes', async () => (await rows.count()) > 50);
     expect(page.url()).toMatch(/\?result=yes$/);
@@ -347,6 +347,35 @@ describe('lists', () => {
       async () => Math.abs((await page.evaluate<number>('scrollY')) - top) < 3,
     );
     expect(await page.getByLabel('Result').inputValue()).toBe('yes');
+  });
+
+  it('filter and sort episodes by more than their result, all of it in the address', async () => {
+    await open(`runs/${RUN}/episodes`);
+    const rows = page.locator('.episodes tbody tr');
+    await page.getByLabel('Order').selectOption('Highest reward first');
+    const rewards = () => page.locator('.episodes td[data-label="Reward"]').allInnerTexts();
+    await eventually('the highest first', async () => (await rewards())[0] === '1.20');
+    await page.getByLabel('Order').selectOption('Lowest reward first');
+    await eventually('the lowest first', async () => (await rewards())[0] === '0.00');
+    await page.getByRole('button', { name: 'More filters' }).click();
+    await page.getByLabel('Reward from').fill('0.1');
+    await eventually('no lower one', async () => (await rewards())[0] === '0.20');
+    await page.getByLabel('Trained in step').fill('3');
+    await eventually('16 episodes of the step', async () => (await rows.count()) === 16);
+    expect(new URLSearchParams(page.url().split('?')[1]).toString()).toBe(
+      'sort=reward+asc&minReward=0.1&step=3',
+    );
+    await page.getByLabel('Answers').selectOption('With parse failures');
+    await page.getByText('No episode passes this filter.').waitFor();
+    await page.reload();
+    expect(await page.getByLabel('Trained in step').inputValue()).toBe('3');
+    await page.getByLabel('Answers').selectOption('Without parse failures');
+    await eventually('16 episodes', async () => (await rows.count()) === 16);
+    await page.getByLabel('Turns from').fill('4');
+    await page.getByText('No episode passes this filter.').waitFor();
+    await page.getByLabel('Turns from').fill('');
+    await page.getByLabel('Result').selectOption('Truncated');
+    await page.getByText('No episode passes this filter.').waitFor();
   });
 
   it('open a tab on Ctrl+click on a row, and stay', async () => {
@@ -392,7 +421,7 @@ describe('lists', () => {
     await open(`runs/${RUN}/episodes`);
     await page.locator('.episodes tbody tr').first().waitFor();
     expect(await opened.text('.episodes th')).toEqual([
-      ...['', 'Goal', 'Result', 'Purpose', 'Reward', 'Turns', 'Policy', 'Ended'],
+      ...['Goal', 'Result', 'Purpose', 'Reward', 'Turns', 'Policy', 'Ended'],
     ]);
   });
 });
@@ -404,13 +433,27 @@ describe('many runs', () => {
     await open('');
     const rows = page.locator('.rows tbody tr');
     await eventually('the first page', async () => (await rows.count()) === 100);
-    await page.getByRole('button', { name: 'Show older runs (100 shown)' }).click();
+    await page.getByRole('button', { name: 'Show more runs (100 shown)' }).click();
     await eventually('all runs', async () => (await rows.count()) === OLD_RUNS + 2);
-    expect(await page.getByRole('button', { name: /Show older runs/ }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /Show more runs/ }).count()).toBe(0);
     await page.getByLabel('Search runs').fill('OLD-00');
     await eventually('matches', async () => (await rows.count()) === 10);
     await page.getByLabel('Search runs').fill('none_');
     await page.getByText('No run has “none_” in its id.').waitFor();
+  });
+
+  it('are sorted on request, those beyond the first page, too', async () => {
+    await open('?search=old-');
+    const first = () => page.locator('.rows tbody a').first().innerText();
+    await page.getByLabel('Order').selectOption('By name');
+    await eventually('the first name', async () => (await first()) === 'old-000');
+    await page.getByRole('button', { name: 'Show more runs (100 shown)' }).click();
+    const last = page.locator('.rows tbody a').last();
+    await eventually('all runs', async () => (await page.locator('.rows tbody tr').count()) === OLD_RUNS);
+    expect(await last.innerText()).toBe('old-129');
+    await open('');
+    await page.getByLabel('Order').selectOption('Most episodes first');
+    await eventually('the largest', async () => (await first()) === RUN);
   });
 
   it('are offered for comparison by search, not as a wall of boxes', async () => {

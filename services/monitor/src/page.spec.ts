@@ -74,7 +74,7 @@ test('a run shows its curves, its evaluations and every task before and after', 
 test('episodes are filtered, and more come by scrolling back', async () => {
   await page.getByRole('link', { name: 'Episodes' }).click();
   await eventually('the first page', async () => (await page.locator('tbody tr').count()) === 50);
-  await page.getByRole('button', { name: 'Show older ones' }).click();
+  await page.getByRole('button', { name: 'Show more' }).click();
   await eventually('the second page', async () => (await page.locator('tbody tr').count()) === 100);
   await page.getByLabel('Result').selectOption('no');
   await eventually('failures only', async () => new Set(await text('tbody tr .badge')).size === 1);

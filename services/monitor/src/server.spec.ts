@@ -15,6 +15,7 @@ import type {
   TrajectoryPage,
 } from '@ui-rl/records';
 import { eventually, makeRollout, makeTrajectory, type NatsServer, startNats } from '@ui-rl/testkit';
+import { applyChange, type Change } from './http/change';
 import { type Monitor, type MonitorOptions, startMonitor } from './server';
 
 const RUN = 'demo-20261120-101500';
@@ -106,6 +107,32 @@ test('published messages become rows, each rollout once, and the API shows them'
   const recorded = all.find(({ request }) => request.rolloutId === `${RUN}-r7`);
   expect(recorded).toEqual(JSON.parse(JSON.stringify(published)));
   expect(await get(`/api/runs/${RUN}/trajectories?success=no`)).toEqual({ trajectories: [], cursor: null });
+});
+
+test('an answer is compressed, and asked for since an earlier one it is the change', async () => {
+  const runId = 'changing';
+  await Promise.all(Array.from({ length: 5 }, (_, index) => publishEpisode(`changing-${index}`, runId)));
+  await eventually('its episodes', async () => (await episodesOf(runId)).length === 5);
+  const ask = async (tag?: string) => {
+    const query = tag === undefined ? '' : `?since=${encodeURIComponent(tag)}`;
+    const response = await fetch(`${monitor.url}/api/runs/${runId}/episodes${query}`);
+    return { headers: response.headers, body: (await response.json()) as { change: Change } };
+  };
+  const old = await ask();
+  expect(old.headers.get('content-encoding')).toMatch(/^(gzip|br)$/);
+  const tag = old.headers.get('etag')!;
+  const same = await ask(tag);
+  expect([same.headers.get('delta-base'), same.body]).toEqual([tag, { change: null }]);
+  await publishEpisode('changing-5', runId);
+  const changed = await eventually('a change', async () => {
+    const answer = await ask(tag);
+    return answer.body.change === null ? null : answer;
+  });
+  const now = await ask();
+  expect(applyChange(old.body, changed.body.change)).toEqual(now.body);
+  expect(changed.headers.get('etag')).toBe(now.headers.get('etag'));
+  const unknown = await ask('"another"');
+  expect([unknown.headers.get('delta-base'), unknown.body]).toEqual([null, now.body]);
 });
 
 test('a run that was announced without explanation is explained by what the monitor knows, without secrets', async () => {

@@ -11,6 +11,7 @@ import type { ComponentRegistry } from '@ui-rl/plugin-kit';
 import { type Database, type DatabaseOptions, migrate, openDatabase } from '@ui-rl/records';
 import { DEADLINES } from '@ui-rl/retry';
 import { keptSecret } from '@ui-rl/settings';
+import compression from 'compression';
 import { security } from './http/security';
 import { MonitorModule } from './monitor.module';
 import { isForThisMachineOnly, type ListensAt, pageAddresses, runPath } from './page-addresses';
@@ -113,6 +114,11 @@ function announcePage(bus: BusService, listens: ListensAt): Responder {
   });
 }
 
+/** All texts but the stream of live changes, which a compressor would hold back. */
+function isCompressed(...[request, response]: Parameters<typeof compression.filter>): boolean {
+  return response.getHeader('Content-Type') !== 'text/event-stream' && compression.filter(request, response);
+}
+
 async function listen(
   options: MonitorOptions,
   database: Database,
@@ -134,6 +140,7 @@ async function listen(
   );
   app.disable('x-powered-by');
   app.use(security(options, tokenOf(options)));
+  app.use(compression({ filter: isCompressed }));
   app.useGlobalPipes(new ValidationPipe({ transform: true, whitelist: true, forbidNonWhitelisted: true }));
   app.useStaticAssets(webDir, { index: 'index.html', redirect: false, dotfiles: 'ignore' });
   app.connectMicroservice({ strategy: new BusStrategy(bus) });

@@ -7,8 +7,10 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { BusService } from '@ui-rl/bus';
 import { loadComponents } from '@ui-rl/plugin-kit';
+import { migrate, openDatabase } from '@ui-rl/records';
 import { findChromium, type NatsServer, startNats } from '@ui-rl/testkit';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright';
+import type { DataSource } from 'typeorm';
 import { type Monitor, startMonitor } from '../src/server';
 import { PLUGIN } from './shown-run';
 
@@ -47,7 +49,8 @@ export interface OpenPage {
   close(): Promise<void>;
 }
 
-export async function openPage(): Promise<OpenPage> {
+/** @param fill writes records before the monitor opens its database */
+export async function openPage(fill?: (dataSource: DataSource) => Promise<void>): Promise<OpenPage> {
   const nats = await startNats();
   const folder = await mkdtemp(join(tmpdir(), 'ui-rl-page-'));
   const plugin = join(folder, 'remote-judge.js');
@@ -64,8 +67,15 @@ export async function openPage(): Promise<OpenPage> {
     buildPage(webDir),
     mkdir(SHOTS, { recursive: true }),
   ]);
+  const dataDir = join(folder, 'database');
+  if (fill !== undefined) {
+    const database = await openDatabase({ kind: 'pglite', dataDir });
+    await migrate(database.dataSource);
+    await fill(database.dataSource);
+    await database.close();
+  }
   const monitor = await startMonitor(monitorBus, {
-    database: { kind: 'pglite', dataDir: join(folder, 'database') },
+    database: { kind: 'pglite', dataDir },
     host: '127.0.0.1',
     port: 0,
     tokenFile: join(folder, 'monitor-token'),

@@ -27,6 +27,7 @@ import {
 } from '@ui-rl/records';
 import { describeRun, redactRunFile } from '@ui-rl/settings';
 import { DataSource } from 'typeorm';
+import { Deltas } from './deltas';
 import { EpisodeQuery } from './episode-query';
 import { found } from './found';
 import { judgedChecks } from './judged-checks';
@@ -36,14 +37,14 @@ import { RunQuery } from './run-query';
 
 /** Database queries of the page. */
 @Controller('api')
-@UseInterceptors(QueryGate)
+@UseInterceptors(Deltas, QueryGate)
 export class ApiController {
   constructor(
     @Inject(READING) private readonly dataSource: DataSource,
     private readonly components: ComponentRegistry,
   ) {}
 
-  /** Runs, newest first: a page of at most 200, see the parameters below. */
+  /** A page of at most 200 runs, see the parameters below. */
   @Get('runs')
   runs(@Query() query: RunQuery): Promise<RunSummary[]> {
     return listRuns(this.dataSource, query);
@@ -108,13 +109,13 @@ export class ApiController {
   /** A page of episodes, see the parameters below. */
   @Get('runs/:run/episodes')
   episodes(@Param('run', RUN) runId: string, @Query() query: EpisodeQuery): Promise<EpisodePage> {
-    return listEpisodes(this.dataSource, { runId, ...query.filter() });
+    return listEpisodes(this.dataSource, Object.assign(query, { runId }));
   }
 
   /** Episodes as published, with their tokens, at most 50 at a time; parameters as for `/api/runs/:run/episodes`. */
   @Get('runs/:run/trajectories')
   trajectories(@Param('run', RUN) runId: string, @Query() query: EpisodeQuery): Promise<TrajectoryPage> {
-    return listTrajectories(this.dataSource, { runId, ...query.filter() });
+    return listTrajectories(this.dataSource, Object.assign(query, { runId }));
   }
 
   /** An episode, turn by turn, with the result of each check of its task. */

@@ -1,10 +1,19 @@
 import { PURPOSES, type Purpose, TRAJECTORY_STATUSES, type TrajectoryStatus } from '@ui-rl/contracts';
-import type { EpisodeFilter } from '@ui-rl/records';
+import {
+  EPISODE_SORTS,
+  type EpisodeFilter,
+  type EpisodeSort,
+  SORT_ORDERS,
+  type SortOrder,
+} from '@ui-rl/records';
 import { Type } from 'class-transformer';
-import { IsIn, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+import { IsIn, IsInt, IsNumber, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+
+/** The largest integer of a column. */
+const MAX_INTEGER = 2 ** 31 - 1;
 
 /** Query parameters of an episode list; others are rejected. */
-export class EpisodeQuery {
+export class EpisodeQuery implements Omit<EpisodeFilter, 'runId'> {
   @IsOptional()
   @IsIn(PURPOSES)
   purpose?: Purpose;
@@ -35,6 +44,53 @@ export class EpisodeQuery {
   @MaxLength(1_000)
   evaluation?: string;
 
+  /** The training step that they were trained in. */
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  @Min(0)
+  @Max(MAX_INTEGER)
+  step?: number;
+
+  @IsOptional()
+  @Type(() => Number)
+  @IsNumber()
+  minReward?: number;
+
+  @IsOptional()
+  @Type(() => Number)
+  @IsNumber()
+  maxReward?: number;
+
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  @Min(0)
+  @Max(MAX_INTEGER)
+  minTurns?: number;
+
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  @Min(0)
+  @Max(MAX_INTEGER)
+  maxTurns?: number;
+
+  /** Whether an answer could not be parsed. */
+  @IsOptional()
+  @IsIn(['yes', 'no'])
+  parseFailure?: 'yes' | 'no';
+
+  /** Default `ended`. */
+  @IsOptional()
+  @IsIn(EPISODE_SORTS)
+  sort?: EpisodeSort;
+
+  /** Default `desc`: the latest or largest first. */
+  @IsOptional()
+  @IsIn(SORT_ORDERS)
+  order?: SortOrder;
+
   /** `cursor` of the previous page. */
   @IsOptional()
   @IsString()
@@ -48,8 +104,9 @@ export class EpisodeQuery {
   @Max(200)
   limit?: number;
 
-  filter(): Omit<EpisodeFilter, 'runId'> {
-    const { purpose, status, success, task, taskId, evaluation, before, limit } = this;
-    return { purpose, status, success, task, taskId, evaluation, before, limit };
-  }
+  /** `ETag` of an earlier answer: only what changed since then is sent. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(100)
+  since?: string;
 }

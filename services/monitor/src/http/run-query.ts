@@ -1,6 +1,6 @@
-import type { RunFilter } from '@ui-rl/records';
+import { RUN_SORTS, type RunFilter, type RunSort, SORT_ORDERS, type SortOrder } from '@ui-rl/records';
 import { Type } from 'class-transformer';
-import { IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
 
 /** Query parameters of the list of runs; others are rejected. */
 export class RunQuery implements RunFilter {
@@ -10,7 +10,17 @@ export class RunQuery implements RunFilter {
   @MaxLength(200)
   search?: string;
 
-  /** `<createdAt>~<id>` of the last run of the previous page. */
+  /** Default `created`. `success`: of the latest evaluation of unseen goals. */
+  @IsOptional()
+  @IsIn(RUN_SORTS)
+  sort?: RunSort;
+
+  /** Default `desc`: the newest or largest first. */
+  @IsOptional()
+  @IsIn(SORT_ORDERS)
+  order?: SortOrder;
+
+  /** Id of the last run of the previous page. */
   @IsOptional()
   @IsString()
   @MaxLength(400)
@@ -22,4 +32,10 @@ export class RunQuery implements RunFilter {
   @Min(1)
   @Max(200)
   limit?: number;
+
+  /** `ETag` of an earlier answer: only what changed since then is sent. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(100)
+  since?: string;
 }

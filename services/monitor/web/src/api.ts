@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { applyChange, type Change } from '../../src/http/change';
 
 export interface Loaded<T> {
   data: T | null;
@@ -14,16 +15,40 @@ export interface LiveChange {
 const NO_ANSWER =
   'The monitor does not answer. Check that it runs and that you can reach it: this page reads again when it answers.';
 
+/** An answer and its tag. */
+interface Answer {
+  tag: string;
+  data: unknown;
+}
+
+/** The latest answer to each path: of the next one, only the change is sent. */
+const answers = new Map<string, Answer>();
+
 /** @throws the monitor's error; a cancelled request rejects as `fetch` does */
 export async function fetchJson<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const response = await fetch(path, { signal }).catch((error: unknown) => {
+  const old = answers.get(path);
+  const response = await fetch(old === undefined ? path : sincePath(path, old.tag), {
+    signal,
+    cache: 'no-store',
+  }).catch((error: unknown) => {
     // Browsers say "Failed to fetch", "NetworkError when attempting to fetch resource." or "Load failed".
     throw error instanceof TypeError ? new Error(NO_ANSWER, { cause: error }) : error;
   });
-  const body: unknown = await response.json().catch(() => null);
-  if (response.ok) return body as T;
-  const message = (body as { message?: string | string[] } | null)?.message ?? response.statusText;
+  const body: unknown = await response.json().catch(() => undefined);
+  signal?.throwIfAborted();
+  if (response.ok && body === undefined) throw new Error(NO_ANSWER);
+  if (response.ok) {
+    const isChange = old !== undefined && response.headers.get('Delta-Base') === old.tag;
+    const data = isChange ? applyChange(old.data, (body as { change: Change }).change) : body;
+    remember(answers, path, { tag: response.headers.get('ETag') ?? '', data });
+    return data as T;
+  }
+  const message = (body as { message?: string | string[] } | undefined)?.message ?? response.statusText;
   throw new Error(Array.isArray(message) ? message.join(', ') : message);
+}
+
+function sincePath(path: string, tag: string): string {
+  return `${path}${path.includes('?') ? '&' : '?'}since=${encodeURIComponent(tag)}`;
 }
 
 /**
@@ -75,10 +100,10 @@ const MAX_KNOWN = 60;
 /** The latest data of each key, so that a page that is opened again shows at once what it has shown before. */
 const known = new Map<string, unknown>();
 
-function remember(key: string, data: unknown): void {
-  known.delete(key);
-  known.set(key, data);
-  if (known.size > MAX_KNOWN) known.delete(known.keys().next().value!);
+function remember<T>(kept: Map<string, T>, key: string, value: T): void {
+  kept.delete(key);
+  kept.set(key, value);
+  if (kept.size > MAX_KNOWN) kept.delete(kept.keys().next().value!);
 }
 
 /** Loads the data of `key`, again whenever `version` changes; meanwhile the page keeps the old data. */
@@ -90,7 +115,7 @@ export function useLoaded<T>(key: string, version: number, load: Load<T>): Loade
     const own = new Reader<T>(
       load,
       (data) => {
-        remember(key, data);
+        remember(known, key, data);
         setState({ data, error: null, key });
       },
       (error) => setState((old) => ({ data: old.key === key ? old.data : null, error, key })),

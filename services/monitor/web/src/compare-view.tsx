@@ -1,6 +1,7 @@
+import type { MetricInfo } from '@ui-rl/contracts';
 import type { Curves, RunSummary, StepCurves } from '@ui-rl/records';
 import { useEffect, useId, useMemo, useState } from 'react';
-import { fetchJson, useApi, useLoaded, useVersion } from './api';
+import { curvesPath, fetchJson, useApi, useLoaded, useVersion } from './api';
 import { Chart, type ChartSeries } from './chart';
 import {
   ChartControls,
@@ -30,10 +31,11 @@ const values = (value: number) => number(value, 3);
 
 /** Overlays several runs, step by step. */
 export function CompareView({ runs }: { runs: string[] }) {
-  const { curves, error } = useCurves(runs);
-  const names = useMemo(() => namesOf(curves), [curves]);
+  const shown = runs.filter((id) => id !== '').slice(0, MAX_RUNS);
+  const names = useNames(shown);
   const [chosen, choose] = useParam('metric');
   const metric = names.includes(chosen) ? chosen : names.at(0);
+  const { curves, error } = useCurves(shown, [SUCCESS, REWARD, ...(metric === undefined ? [] : [metric])]);
   useTitle('Compare runs');
   return (
     <>
@@ -145,44 +147,57 @@ function Chooser({ runs }: { runs: string[] }) {
   );
 }
 
-interface ComparedCurves {
-  curves: RunCurves[];
-  error: string | null;
+/** Names of the metrics that the steps of any of the runs have, the usual ones first. */
+function useNames(runs: string[]): string[] {
+  const { data } = useLoaded(`metrics ${runs.join()}`, useVersion(null, 30_000), (signal) =>
+    settled(runs, signal, (id) =>
+      fetchJson<MetricInfo[]>(`api/runs/${encodeURIComponent(id)}/metrics`, signal),
+    ),
+  );
+  return useMemo(() => {
+    const all = [...new Set((data?.found ?? []).flat().map(({ name }) => name))];
+    const others = all.filter((name) => name !== SUCCESS && name !== REWARD);
+    const first = FAVOURITES.filter((name) => others.includes(name));
+    const rest = others.filter((name) => !first.includes(name));
+    return [...first, ...rest.toSorted((a, b) => a.localeCompare(b))];
+  }, [data]);
 }
 
 /** The curves of all runs, except those that have not arrived or are not recorded. */
-function useCurves(runs: string[]): ComparedCurves {
-  const shown = runs.filter((id) => id !== '').slice(0, MAX_RUNS);
-  const { data, error } = useLoaded(shown.join(','), useVersion(null, 5_000), (signal) =>
-    loadCurves(shown, signal),
+function useCurves(runs: string[], metrics: string[]): { curves: RunCurves[]; error: string | null } {
+  const { data, error } = useLoaded(`${runs.join()} ${metrics.join()}`, useVersion(null, 5_000), (signal) =>
+    settled(runs, signal, async (id, index): Promise<RunCurves> => {
+      const { steps } = await fetchJson<Curves>(curvesPath(id, metrics), signal);
+      return { id, color: colorOf(index), steps };
+    }),
   );
   // While another selection is loading, runs that are in both stay on the screen.
   const [last, keep] = useState<RunCurves[]>([]);
   useEffect(() => {
-    if (data !== null) keep(data.curves);
+    if (data !== null) keep(data.found);
   }, [data]);
-  return data ?? { curves: last.filter(({ id }) => shown.includes(id)), error };
+  if (data === null) return { curves: last.filter(({ id }) => runs.includes(id)), error };
+  return { curves: data.found, error: data.error };
 }
 
-async function loadCurves(runs: readonly string[], signal: AbortSignal): Promise<ComparedCurves> {
-  const load = async (id: string, index: number): Promise<RunCurves> => {
-    const { steps } = await fetchJson<Curves>(`api/runs/${encodeURIComponent(id)}/curves`, signal);
-    return { id, color: colorOf(index), steps };
-  };
+interface Settled<T> {
+  found: T[];
+  error: string | null;
+}
+
+/** Results of all runs, without those that fail. */
+async function settled<T>(
+  runs: readonly string[],
+  signal: AbortSignal,
+  load: (id: string, index: number) => Promise<T>,
+): Promise<Settled<T>> {
   const loaded = await Promise.allSettled(runs.map(load));
   signal.throwIfAborted();
   const failed = loaded.find((result) => result.status === 'rejected');
   return {
-    curves: loaded.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
+    found: loaded.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
     error: failed === undefined ? null : String(failed.reason),
   };
-}
-
-function namesOf(curves: RunCurves[]): string[] {
-  const all = [...new Set(curves.flatMap(({ steps }) => Object.keys(steps.metrics)))];
-  const others = all.filter((name) => name !== SUCCESS && name !== REWARD);
-  const first = FAVOURITES.filter((name) => others.includes(name));
-  return [...first, ...others.filter((name) => !first.includes(name)).toSorted((a, b) => a.localeCompare(b))];
 }
 
 interface OverlayProps {

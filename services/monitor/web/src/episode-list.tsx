@@ -1,31 +1,13 @@
 import type { EpisodePage, EpisodeSummary } from '@ui-rl/records';
 import { useEffect, useState } from 'react';
 import { fetchJson, screenshotUrl, useApi } from './api';
+import { EpisodeFilters, episodeQuery, isFiltered, useEpisodeFilter } from './episode-filters';
 import { clock, count, number } from './format';
-import { links, type PlayedFor, useParam } from './route';
+import { links, type PlayedFor } from './route';
 import { rowLink } from './row-link';
 import { Badge, Card, Empty, Problem, Result } from './ui';
 
-interface Filter {
-  purpose: string;
-  result: string;
-  task: string;
-  playedFor?: PlayedFor | undefined;
-}
-
 const PAGE = 50;
-
-function pathOf(run: string, filter: Filter, before?: string): string {
-  const query = new URLSearchParams({ limit: String(PAGE) });
-  if (filter.purpose !== '') query.set('purpose', filter.purpose);
-  if (filter.result === 'invalid') query.set('status', 'invalid');
-  else if (filter.result !== '') query.set('success', filter.result);
-  if (filter.task !== '') query.set('task', filter.task);
-  if (filter.playedFor !== undefined) query.set('evaluation', filter.playedFor.evaluation);
-  if (filter.playedFor?.taskId !== undefined) query.set('taskId', filter.playedFor.taskId);
-  if (before !== undefined) query.set('before', before);
-  return `api/runs/${encodeURIComponent(run)}/episodes?${query.toString()}`;
-}
 
 export interface EpisodeListProps {
   run: string;
@@ -35,32 +17,23 @@ export interface EpisodeListProps {
 }
 
 export function EpisodeList({ run, version, playedFor }: EpisodeListProps) {
-  const [purpose, setPurpose] = useParam('purpose');
-  const [result, setResult] = useParam('result');
-  const [task, setTask] = useParam('task');
-  const filter: Filter = { purpose, result, task, playedFor };
-  const setFilter = (next: Filter) => {
-    setPurpose(next.purpose);
-    setResult(next.result);
-    setTask(next.task);
-  };
-  const path = pathOf(run, filter);
+  const filter = useEpisodeFilter();
+  const path = `api/runs/${encodeURIComponent(run)}/episodes?limit=${PAGE}&${episodeQuery(filter, playedFor)}`;
   const { data: first, error } = useApi<EpisodePage>(path, version);
-  const older = useOlder(run, filter, path, first);
+  const older = useOlder(path, first);
   const episodes = joined(first?.episodes ?? [], older.episodes);
   const cursor = older.episodes.length === 0 ? (first?.cursor ?? null) : older.cursor;
-  const filtered = filter.purpose !== '' || filter.result !== '' || filter.task !== '';
   return (
-    <Card title="Episodes" aside={<Filters filter={filter} change={setFilter} />}>
+    <Card title="Episodes" aside={<EpisodeFilters />}>
       {playedFor !== undefined && <PlayedForNote run={run} playedFor={playedFor} />}
       <Problem error={error ?? older.error} />
       {first !== null && episodes.length === 0 && (
-        <Empty>{filtered ? 'No episode passes this filter.' : 'No episode has ended yet.'}</Empty>
+        <Empty>{isFiltered(filter) ? 'No episode passes this filter.' : 'No episode has ended yet.'}</Empty>
       )}
       {episodes.length > 0 && <EpisodeTable episodes={episodes} />}
       {cursor !== null && (
         <button type="button" className="more" onClick={() => void older.load(cursor)}>
-          Show older ones
+          Show more
         </button>
       )}
     </Card>
@@ -81,7 +54,7 @@ function PlayedForNote({ run, playedFor: { evaluation, taskId } }: { run: string
   );
 }
 
-/** Both lists, each episode once, newest first. */
+/** Both lists, each episode once. */
 function joined(newer: readonly EpisodeSummary[], older: readonly EpisodeSummary[]): EpisodeSummary[] {
   const known = new Set(newer.map(({ id }) => id));
   return [...newer, ...older.filter(({ id }) => !known.has(id))];
@@ -97,7 +70,7 @@ interface Pages {
 let lastPages: Pages | undefined;
 
 /** Pages after the first one, and earlier contents of the first page; reset when the filter changes. */
-function useOlder(run: string, filter: Filter, path: string, first: EpisodePage | null) {
+function useOlder(path: string, first: EpisodePage | null) {
   const [pages, setPages] = useState<Pages | undefined>(lastPages);
   useEffect(() => {
     lastPages = pages;
@@ -117,7 +90,7 @@ function useOlder(run: string, filter: Filter, path: string, first: EpisodePage 
   const present = pages?.path === path ? pages : { path, episodes: [], cursor: null };
   const load = async (cursor: string) => {
     try {
-      const page = await fetchJson<EpisodePage>(pathOf(run, filter, cursor));
+      const page = await fetchJson<EpisodePage>(`${path}&before=${encodeURIComponent(cursor)}`);
       const before = joined(first?.episodes ?? [], present.episodes);
       setPages({ path, episodes: joined(before, page.episodes), cursor: page.cursor });
     } catch (problem) {
@@ -127,56 +100,13 @@ function useOlder(run: string, filter: Filter, path: string, first: EpisodePage 
   return { ...present, error, load };
 }
 
-function Filters({ filter, change }: { filter: Filter; change: (filter: Filter) => void }) {
-  const [task, setTask] = useState(filter.task);
-  useEffect(() => setTask(filter.task), [filter.task]);
-  useEffect(() => {
-    const timer = setTimeout(() => {
-      if (task !== filter.task) change({ ...filter, task });
-    }, 250);
-    return () => clearTimeout(timer);
-  }, [task, filter, change]);
-  return (
-    <div className="filters">
-      <select
-        aria-label="Purpose"
-        value={filter.purpose}
-        onChange={(event) => change({ ...filter, purpose: event.target.value })}
-      >
-        <option value="">Every purpose</option>
-        <option value="train">Training</option>
-        <option value="eval">Evaluation</option>
-        <option value="baseline">Baseline</option>
-      </select>
-      <select
-        aria-label="Result"
-        value={filter.result}
-        onChange={(event) => change({ ...filter, result: event.target.value })}
-      >
-        <option value="">Every result</option>
-        <option value="yes">Success</option>
-        <option value="no">Failure</option>
-        <option value="unknown">Not judged</option>
-        <option value="invalid">Invalid</option>
-      </select>
-      <input
-        type="search"
-        aria-label="Task"
-        placeholder="Task or goal"
-        value={task}
-        onChange={(event) => setTask(event.target.value)}
-      />
-    </div>
-  );
-}
-
 function EpisodeTable({ episodes }: { episodes: EpisodeSummary[] }) {
   return (
     <div className="scroll">
       <table className="rows stacks episodes">
         <thead>
           <tr>
-            <th aria-label="Screenshot" />
+            <td />
             <th>Goal</th>
             <th>Result</th>
             <th>Purpose</th>

@@ -104,6 +104,13 @@ export function useParam(name: string): [string, (value: string) => void] {
   return [value, set];
 }
 
+/** The values of several such choices. */
+export function useParams<Name extends string>(names: readonly Name[]): Record<Name, string> {
+  const query = queryOf(useSyncExternalStore(subscribe, () => window.location.hash));
+  const values = names.map((name) => [name, query.get(name) ?? '']);
+  return Object.fromEntries(values) as Record<Name, string>;
+}
+
 /** Names the browser's tab. */
 export function useTitle(title: string): void {
   useEffect(() => {

@@ -1,38 +1,51 @@
-import type { EvaluationView, RunSummary } from '@ui-rl/records';
+import type { EvaluationView, RunSort, RunSummary, SortOrder } from '@ui-rl/records';
 import { fetchJson, useLoaded, useVersion } from './api';
+import { Choice } from './episode-filters';
 import { count, day, goalSet, percent } from './format';
 import { links, useParam, useTitle } from './route';
 import { Card, Empty, Phase, Problem } from './ui';
 
 const PAGE = 100;
 
-/** The newest runs, at least `wanted` of them if there are as many; and whether there are more. */
-async function loadRuns(search: string, wanted: number, signal: AbortSignal) {
-  const runs: RunSummary[] = [];
+const SORTS: Partial<Record<`${RunSort} ${SortOrder}` | '', string>> = {
+  '': 'Newest first',
+  'created asc': 'Oldest first',
+  'id asc': 'By name',
+  'success desc': 'Best on unseen goals first',
+  'steps desc': 'Most steps first',
+  'episodes desc': 'Most episodes first',
+};
+
+/** The first runs, at least `wanted` of them if there are as many; and whether there are more. */
+async function loadRuns(search: string, sort: string, wanted: number, signal: AbortSignal) {
+  const runs = new Map<string, RunSummary>();
+  const [by = '', order = ''] = sort.split(' ');
+  let before = '';
   for (;;) {
-    const last = runs.at(-1);
-    const before = last === undefined ? '' : `${last.createdAt}~${last.id}`;
-    const query = new URLSearchParams({ search, before, limit: String(PAGE) });
-    const page = await fetchJson<RunSummary[]>(`api/runs?${query.toString()}`, signal);
-    runs.push(...page);
+    const query = Object.entries({ search, sort: by, order, before, limit: String(PAGE) });
+    const path = `api/runs?${new URLSearchParams(query.filter(([, value]) => value !== ''))}`;
+    const page = await fetchJson<RunSummary[]>(path, signal);
+    for (const run of page) runs.set(run.id, run);
     const hasMore = page.length === PAGE;
-    if (!hasMore || runs.length >= wanted) return { runs, hasMore };
+    if (!hasMore || runs.size >= wanted) return { runs: [...runs.values()], hasMore };
+    before = page[PAGE - 1].id;
   }
 }
 
 export function RunsView() {
   useTitle('');
   const [search, setSearch] = useParam('search');
+  const [sort] = useParam('sort');
   const [rows, show] = useParam('rows');
   const wanted = Number(rows) || PAGE;
-  const { data, error } = useLoaded(`runs ${wanted} ${search}`, useVersion(null), (signal) =>
-    loadRuns(search, wanted, signal),
+  const { data, error } = useLoaded(`runs ${wanted} ${sort} ${search}`, useVersion(null), (signal) =>
+    loadRuns(search, sort, wanted, signal),
   );
   const runs = data?.runs ?? null;
   return (
-    <Card
-      title="Runs"
-      aside={
+    <>
+      <header className="page-head">
+        <h1>Runs</h1>
         <div className="filters">
           <input
             type="search"
@@ -41,49 +54,51 @@ export function RunsView() {
             value={search}
             onChange={(event) => setSearch(event.target.value)}
           />
+          <Choice name="sort" label="Order" options={SORTS} />
           {runs !== null && runs.length > 1 && (
             <a className="button" href={links.compare(runs.slice(0, 2).map(({ id }) => id))}>
               Compare runs
             </a>
           )}
         </div>
-      }
-    >
-      <Problem error={error} />
-      {runs?.length === 0 && search !== '' && <Empty>No run has “{search}” in its id.</Empty>}
-      {runs?.length === 0 && search === '' && (
-        <Empty>
-          No run yet. <code>npm run quickstart</code> starts one; it appears here by itself.
-        </Empty>
-      )}
-      {runs !== null && runs.length > 0 && (
-        <div className="scroll">
-          <table className="rows stacks">
-            <thead>
-              <tr>
-                <th>Run</th>
-                <th>Phase</th>
-                <th>Created</th>
-                <th className="num">Steps</th>
-                <th className="num">Episodes</th>
-                <th>Training goals</th>
-                <th>Unseen goals</th>
-              </tr>
-            </thead>
-            <tbody>
-              {runs.map((run) => (
-                <RunRow key={run.id} run={run} />
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-      {data?.hasMore === true && (
-        <button type="button" className="more" onClick={() => show(String(wanted + PAGE))}>
-          Show older runs ({count(data.runs.length)} shown)
-        </button>
-      )}
-    </Card>
+      </header>
+      <Card>
+        <Problem error={error} />
+        {runs?.length === 0 && search !== '' && <Empty>No run has “{search}” in its id.</Empty>}
+        {runs?.length === 0 && search === '' && (
+          <Empty>
+            No run yet. <code>npm run quickstart</code> starts one; it appears here by itself.
+          </Empty>
+        )}
+        {runs !== null && runs.length > 0 && (
+          <div className="scroll">
+            <table className="rows stacks">
+              <thead>
+                <tr>
+                  <th>Run</th>
+                  <th>Phase</th>
+                  <th>Created</th>
+                  <th className="num">Steps</th>
+                  <th className="num">Episodes</th>
+                  <th>Training goals</th>
+                  <th>Unseen goals</th>
+                </tr>
+              </thead>
+              <tbody>
+                {runs.map((run) => (
+                  <RunRow key={run.id} run={run} />
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+        {data?.hasMore === true && (
+          <button type="button" className="more" onClick={() => show(String(wanted + PAGE))}>
+            Show more runs ({count(data.runs.length)} shown)
+          </button>
+        )}
+      </Card>
+    </>
   );
 }
 

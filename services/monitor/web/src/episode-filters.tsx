@@ -1,0 +1,154 @@
+import type { EpisodeSort, SortOrder } from '@ui-rl/records';
+import { useEffect, useState } from 'react';
+import { type PlayedFor, useParam, useParams } from './route';
+
+const PURPOSES = { '': 'Every purpose', train: 'Training', eval: 'Evaluation', baseline: 'Baseline' };
+
+const RESULTS = {
+  '': 'Every result',
+  yes: 'Success',
+  no: 'Failure',
+  unknown: 'Not judged',
+  truncated: 'Truncated',
+  invalid: 'Invalid',
+};
+
+const ANSWERS = { '': 'Every answer', yes: 'With parse failures', no: 'Without parse failures' };
+
+const SORTS: Partial<Record<`${EpisodeSort} ${SortOrder}` | '', string>> = {
+  '': 'Latest first',
+  'ended asc': 'Oldest first',
+  'reward desc': 'Highest reward first',
+  'reward asc': 'Lowest reward first',
+  'turns desc': 'Most turns first',
+  'turns asc': 'Fewest turns first',
+  'tokens desc': 'Most tokens first',
+  'duration desc': 'Longest first',
+};
+
+const NAMES = [
+  ...(['purpose', 'result', 'answers', 'task', 'step'] as const),
+  ...(['minReward', 'maxReward', 'minTurns', 'maxTurns', 'sort'] as const),
+];
+type Name = (typeof NAMES)[number];
+/** '' does not filter. */
+export type EpisodeFilter = Record<Name, string>;
+
+/** The chosen filters, kept in the address. */
+export function useEpisodeFilter(): EpisodeFilter {
+  return useParams(NAMES);
+}
+
+export function isFiltered(filter: EpisodeFilter): boolean {
+  return NAMES.some((name) => name !== 'sort' && filter[name] !== '');
+}
+
+/** The query of the episodes that pass a filter. */
+export function episodeQuery(filter: EpisodeFilter, playedFor: PlayedFor | undefined): URLSearchParams {
+  const { result, answers, sort, ...same } = filter;
+  const isStatus = result === 'invalid' || result === 'truncated';
+  const [by = '', order = ''] = sort.split(' ');
+  const query = {
+    ...same,
+    status: isStatus ? result : '',
+    success: isStatus ? '' : result,
+    parseFailure: answers,
+    sort: by,
+    order,
+    evaluation: playedFor?.evaluation ?? '',
+    taskId: playedFor?.taskId ?? '',
+  };
+  return new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ''));
+}
+
+export function EpisodeFilters() {
+  const hasMore = isFiltered({ ...useEpisodeFilter(), purpose: '', result: '', task: '' });
+  const [isOpen, open] = useState(hasMore);
+  return (
+    <div className="filters">
+      <Choice name="purpose" label="Purpose" options={PURPOSES} />
+      <Choice name="result" label="Result" options={RESULTS} />
+      <Typed name="task" label="Task" type="search" placeholder="Task or goal" />
+      <Choice name="sort" label="Order" options={SORTS} />
+      <button type="button" aria-expanded={isOpen} onClick={() => open(!isOpen)}>
+        More filters
+      </button>
+      {isOpen && (
+        <div className="filters more-filters" role="group" aria-label="More filters">
+          <Choice name="answers" label="Answers" options={ANSWERS} />
+          <Typed name="step" label="Trained in step" type="number" />
+          <Range label="Reward" from="minReward" to="maxReward" />
+          <Range label="Turns" from="minTurns" to="maxTurns" />
+        </div>
+      )}
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  name: string;
+  label: string;
+  options: Record<string, string>;
+}
+
+/** A choice that the address keeps. */
+export function Choice({ name, label, options }: ChoiceProps) {
+  const [value, set] = useParam(name);
+  return (
+    <select aria-label={label} value={value} onChange={(event) => set(event.target.value)}>
+      {Object.entries(options).map(([option, text]) => (
+        <option key={option} value={option}>
+          {text}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Range({ label, from, to }: { label: string; from: Name; to: Name }) {
+  return (
+    <span className="range">
+      <Typed name={from} label={`${label} from`} type="number" />
+      <Typed name={to} label="to" describedAs={`${label} up to`} type="number" />
+    </span>
+  );
+}
+
+interface TypedProps {
+  name: Name;
+  label: string;
+  /** For screen readers, if the label needs its neighbour. */
+  describedAs?: string;
+  type: 'search' | 'number';
+  placeholder?: string;
+}
+
+const TYPING_MS = 250;
+
+/** A text that the address keeps once it is typed. */
+function Typed({ name, label, describedAs = label, type, placeholder }: TypedProps) {
+  const [kept, keep] = useParam(name);
+  const [typed, setTyped] = useState(kept);
+  useEffect(() => setTyped(kept), [kept]);
+  useEffect(() => {
+    if (typed === kept) return undefined;
+    const timer = setTimeout(() => keep(typed), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed, kept, keep]);
+  const input = (
+    <input
+      type={type}
+      step={type === 'number' ? 'any' : undefined}
+      aria-label={describedAs}
+      placeholder={placeholder}
+      value={typed}
+      onChange={(event) => setTyped(event.target.value)}
+    />
+  );
+  if (type === 'search') return input;
+  return (
+    <label className="muted">
+      {label} {input}
+    </label>
+  );
+}
