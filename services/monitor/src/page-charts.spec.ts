@@ -62,7 +62,7 @@ it('charts are over steps, time, tokens or episodes', async () => {
   }
   expect(page.url()).toMatch(/x=episodes$/);
   await page.locator('.chart').first().getByText('Values as a table').click();
-  const rows = page.getByRole('region', { name: 'Values of Success' }).locator('tbody tr');
+  const rows = page.getByRole('group', { name: 'Values of Success' }).locator('tbody tr');
   await rows.first().waitFor();
   // 16 episodes a step: the last version that sampled is 19.
   expect((await rows.first().innerText()).split('\t')[0]).toBe('320');

@@ -113,7 +113,7 @@ describe('tokens of an answer', () => {
   it('are in a table with their numbers', async () => {
     await open(`episodes/${BLAMED}`);
     await page.getByText('Tokens as a table').click();
-    const rows = page.getByRole('region', { name: 'Tokens as a table' }).locator('tbody tr');
+    const rows = page.getByRole('group', { name: 'Tokens as a table' }).locator('tbody tr');
     await rows.first().waitFor();
     expect(await rows.count()).toBe(14);
     expect(await rows.nth(1).innerText()).toMatch(

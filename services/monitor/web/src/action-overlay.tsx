@@ -24,6 +24,7 @@ export function ActionOverlay({ actions, size }: { actions: readonly Action[]; s
     <>
       <svg
         className="overlay"
+        role="img"
         viewBox={`0 0 ${size.width} ${size.height}`}
         aria-label={actions.map(describe).join(', ')}
       >

@@ -1,3 +1,4 @@
+import { useRef } from 'react';
 import { useConnected } from './api';
 import { CompareView } from './compare-view';
 import { EpisodeView } from './episode-view';
@@ -6,17 +7,30 @@ import { RunView } from './run-view';
 import { RunsView } from './runs-view';
 import { DeadLetterView } from './dead-letters-view';
 import { StepView } from './step-view';
+import { type Theme, useTheme } from './theme';
 
 export function App() {
   const route = useRoute();
   const connected = useConnected();
+  const main = useRef<HTMLElement>(null);
   return (
     <>
+      <a
+        className="skip"
+        href="#main"
+        onClick={(event) => {
+          // The part of the address after # names the page.
+          event.preventDefault();
+          main.current?.focus();
+        }}
+      >
+        Skip to the content
+      </a>
       <header className="top">
         <a className="brand" href={links.runs}>
           ui-rl
         </a>
-        <nav>
+        <nav aria-label="Monitor">
           <a href={links.runs} aria-current={route.view === 'runs' ? 'page' : undefined}>
             Runs
           </a>
@@ -24,14 +38,31 @@ export function App() {
             Dead letters
           </a>
         </nav>
+        <ThemeChooser />
         <span className={`live ${connected ? 'on' : 'off'}`} role="status">
           {connected ? 'live' : 'not connected'}
         </span>
       </header>
-      <main>
+      <main ref={main} id="main" tabIndex={-1}>
         <View route={route} />
       </main>
     </>
+  );
+}
+
+function ThemeChooser() {
+  const [theme, choose] = useTheme();
+  return (
+    <select
+      className="theme"
+      aria-label="Theme"
+      value={theme}
+      onChange={(event) => choose(event.target.value as Theme)}
+    >
+      <option value="">As the system</option>
+      <option value="light">Light</option>
+      <option value="dark">Dark</option>
+    </select>
   );
 }
 

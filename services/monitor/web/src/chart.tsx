@@ -1,7 +1,8 @@
-import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import uPlot from 'uplot';
 import { count, number, tickText, time, type Unit } from './format';
 import { useParam } from './route';
+import { useIsDark } from './theme';
 
 /** A line, or points with intervals if `low` and `high` are given. Arrays are as long as `x`. */
 export interface ChartSeries {
@@ -41,12 +42,6 @@ const MAX_ROWS = 1_000;
 type Range = [number, number];
 type Latest = { current: ChartProps & { zoom: Range | null; setZoom: (zoom: Range | null) => void } };
 
-const dark = window.matchMedia('(prefers-color-scheme: dark)');
-function subscribeDark(changed: () => void): () => void {
-  dark.addEventListener('change', changed);
-  return () => dark.removeEventListener('change', changed);
-}
-
 /** Charts over the same x share their zoom and their cursor: the name of that x in the address. */
 function axisOf(x: ChartX): string {
   if (x === 'training step' || x === 'policy version') return 'steps';
@@ -75,7 +70,7 @@ export function Chart(props: ChartProps) {
   const [cursor, setCursor] = useState<Cursor | null>(null);
   const latest = useRef({ ...props, zoom, setZoom });
   latest.current = { ...props, zoom, setZoom };
-  const isDark = useSyncExternalStore(subscribeDark, () => dark.matches);
+  const isDark = useIsDark();
   const { isLog = false } = props;
   const data = useMemo(() => aligned(props.series, isLog), [props.series, isLog]);
   // The chart's structure; new data alone does not recreate the chart.
@@ -180,7 +175,7 @@ function Table({ props, data }: { props: ChartProps; data: uPlot.AlignedData }) 
     <details className="values" onToggle={(event) => open(event.currentTarget.open)}>
       <summary>Values as a table</summary>
       {isOpen && (
-        <div className="scroll tall" tabIndex={0} role="region" aria-label={`Values of ${props.title}`}>
+        <div className="scroll tall" tabIndex={0} role="group" aria-label={`Values of ${props.title}`}>
           <table className="rows">
             <thead>
               <tr>

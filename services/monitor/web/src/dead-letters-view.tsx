@@ -8,23 +8,30 @@ export function DeadLetterView() {
   useTitle('Dead letters');
   const { data: messages, error } = useApi<Message[]>('api/dead-letters', useVersion(null));
   return (
-    <Card title="Dead letters">
-      <Problem error={error} />
-      {messages?.length === 0 && <Empty>Every message could be read.</Empty>}
-      {messages?.map((message) => (
-        <details className="dead-letter" key={message.key}>
-          <summary>
-            <span className="muted">{day(message.at)}</span> <strong>{message.service}</strong>{' '}
-            <code>{message.subject}</code>
-            <p>{message.reason}</p>
-          </summary>
-          <p className="muted">
-            <code>nats kv get dead_letters {message.key}</code> · {message.sizeBytes} bytes
-            {message.encoding === 'utf8' ? '' : `, ${message.encoding}`}
-          </p>
-          <pre className="json">{message.payload === '' ? '(empty)' : message.payload}</pre>
-        </details>
-      ))}
-    </Card>
+    <>
+      <header className="page-head">
+        <h1>Dead letters</h1>
+      </header>
+      <Card>
+        <Problem error={error} />
+        {messages?.length === 0 && <Empty>Every message could be read.</Empty>}
+        {messages?.map((message) => (
+          <details className="dead-letter" key={message.key}>
+            <summary>
+              <span className="muted">{day(message.at)}</span> <strong>{message.service}</strong>{' '}
+              <code>{message.subject}</code>
+              <p>{message.reason}</p>
+            </summary>
+            <p className="muted">
+              <code>nats kv get dead_letters {message.key}</code> · {message.sizeBytes} bytes
+              {message.encoding === 'utf8' ? '' : `, ${message.encoding}`}
+            </p>
+            <pre className="json" tabIndex={0} role="group" aria-label="Content of the message">
+              {message.payload === '' ? '(empty)' : message.payload}
+            </pre>
+          </details>
+        ))}
+      </Card>
+    </>
   );
 }

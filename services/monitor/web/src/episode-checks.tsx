@@ -73,7 +73,7 @@ function Changes({ before, after }: { before: State; after: State }) {
   const changes = stateChanges(before, after);
   if (changes.length === 0) return <Empty>The episode has changed nothing.</Empty>;
   return (
-    <div className="scroll tall">
+    <div className="scroll tall" tabIndex={0} role="group" aria-label="Changes of the state">
       <table className="rows changes">
         <thead>
           <tr>
@@ -107,7 +107,9 @@ function State({ title, state }: { title: string; state: State }) {
   return (
     <details className="screen-text">
       <summary>{title}</summary>
-      <pre className="json">{JSON.stringify(state, null, 2)}</pre>
+      <pre className="json" tabIndex={0} role="group" aria-label={title}>
+        {JSON.stringify(state, null, 2)}
+      </pre>
     </details>
   );
 }

@@ -187,7 +187,7 @@ function Filmstrip({ run, frames, at, go }: FilmstripProps) {
     strip.current.scrollLeft = shown.offsetLeft - (strip.current.clientWidth - shown.clientWidth) / 2;
   }, [at]);
   return (
-    <ol className="filmstrip" ref={strip} aria-label="Frames">
+    <ol className="filmstrip" ref={strip} tabIndex={0} aria-label="Frames">
       {frames.map(({ hash, turn }, index) => {
         const name = turn === null ? 'At the end' : `Turn ${index + 1}`;
         return (

@@ -52,7 +52,7 @@ function SetScores({ set, run, scores }: { set: string; run: RunDetail; scores: 
         </div>
       )}
       {scores.length > 0 && (
-        <div className="scroll tall">
+        <div className="scroll tall" tabIndex={0} role="group" aria-label={`Tasks of ${goalSet(set)}`}>
           <table className="rows">
             <thead>
               <tr>

@@ -33,7 +33,7 @@ export interface StripProps {
 export function GroupStrip({ run, members, current, below }: StripProps) {
   const strongest = Math.max(0, ...members.map(({ advantage }) => Math.abs(advantage ?? 0)));
   return (
-    <ol className="group">
+    <ol className="group" tabIndex={0} aria-label="Episodes by reward">
       {byReward(members).map((member) => (
         <li key={member.id}>
           <Tile run={run} member={member} strongest={strongest} isCurrent={member.id === current} />

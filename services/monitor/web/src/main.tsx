@@ -10,8 +10,10 @@ import './styles/configuration.css';
 import './styles/steps.css';
 import { App } from './app';
 import { keepScroll } from './scroll';
+import { followTheme } from './theme';
 
 keepScroll();
+followTheme();
 const root = document.getElementById('root');
 if (root !== null) {
   createRoot(root).render(

@@ -24,7 +24,7 @@ const TONES: Record<string, Tone> = {
 
 function Log({ entries }: { entries: LogEntry[] }) {
   return (
-    <div className="scroll tall">
+    <div className="scroll tall" tabIndex={0} role="group" aria-label="Log">
       <table className="rows">
         <tbody>
           {entries.map((entry, index) => (
@@ -52,7 +52,7 @@ function logText({ type, data }: LogEntry): string {
 
 function Checkpoints({ run }: { run: RunDetail }) {
   return (
-    <div className="scroll tall">
+    <div className="scroll tall" tabIndex={0} role="group" aria-label="Checkpoints">
       <table className="rows">
         <thead>
           <tr>

@@ -173,7 +173,7 @@ function TokenTable({ tokens }: { tokens: Token[] }) {
     <details className="screen-text" onToggle={(event) => open(event.currentTarget.open)}>
       <summary>Tokens as a table</summary>
       {isOpen && (
-        <div className="scroll token-table" tabIndex={0} role="region" aria-label="Tokens as a table">
+        <div className="scroll token-table" tabIndex={0} role="group" aria-label="Tokens as a table">
           <table className="rows">
             <thead>
               <tr>

@@ -57,7 +57,7 @@ function PromptTokens({ run, path }: { run: string; path: string }) {
           <PromptText run={run} {...data} />
           <details>
             <summary>Token ids</summary>
-            <pre tabIndex={0} aria-label="Token ids of the prompt">
+            <pre tabIndex={0} role="group" aria-label="Token ids of the prompt">
               {runsOf(data.tokenIds).join(' ')}
             </pre>
           </details>
@@ -81,7 +81,7 @@ function PromptText({ run, text, images }: TurnPrompt & { run: string }) {
         <div className="prompt-images">{images.map((_, index) => image(index))}</div>
       )}
       {text !== null && (
-        <pre className="prompt-text" tabIndex={0} aria-label="Text of the prompt">
+        <pre className="prompt-text" tabIndex={0} role="group" aria-label="Text of the prompt">
           {parts.map((part, index) => (
             <Fragment key={index}>
               {index > 0 && (isInPlace ? image(index - 1) : <Badge>image</Badge>)}
@@ -111,7 +111,9 @@ function ScreenText({ text }: { text: string | null }) {
   return (
     <details className="screen-text">
       <summary>Screen as text ({count(text.length)} characters)</summary>
-      <pre>{text}</pre>
+      <pre tabIndex={0} role="group" aria-label="Text of the screen">
+        {text}
+      </pre>
     </details>
   );
 }
