@@ -24,7 +24,8 @@ export interface AskedRow extends Omit<TrainerRow, 'images'> {
   answer: { first: number; count: number };
 }
 
-/** Total weights of a question's image tokens, relative to 1 for the answer: at its target, and elsewhere. */
+/** Total weights of a question's tokens: of the answer, of image tokens at its target, and of other image tokens. */
+const ANSWER_WEIGHT = 2;
 const TARGET_WEIGHT = 0.5;
 const CHARACTERS_WEIGHT = 0.25;
 
@@ -45,7 +46,7 @@ export class Asker {
     const tokenIds = [...prompt, ...response].slice(0, -1);
     const targets = Int32Array.from([...prompt, ...response].slice(1));
     const weights = new Float32Array(tokenIds.length);
-    weights.fill(1 / response.length, prompt.length - 1);
+    weights.fill(ANSWER_WEIGHT / response.length, prompt.length - 1);
     const aims = boxesOf(target, screen);
     this.writeImageTargets(screen, tokenIds, { targets, weights }, aims, response[0]);
     return {

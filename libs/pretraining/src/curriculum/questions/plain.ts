@@ -98,7 +98,7 @@ export function scrollQuestion(truth: ScreenTruth, random: Random, split: Split)
   }
   const order = () =>
     say(orders.SCROLL_IN, { direction, target: refer(reference, random, split) }, random, split);
-  const [x, y] = view.pointIn(container, random);
+  const [x, y] = view.pointIn(container);
   const goal = decorate(order, random, split);
   return { intent: 'scroll', goal, action: { ...page, x, y }, target: [container.id] };
 }

@@ -135,11 +135,17 @@ describe('questions that point', () => {
       element('list item', 'Parcel', [0, 0, 160, 20]),
       element('button', 'Open', [40, 0, 80, 20], { parent: 1 }),
     );
-    const aims = Array.from({ length: 30 }, (_, seed) =>
-      new ScreenView(truth).pointIn(truth.elements[0], new Random(seed)),
+    expect(new ScreenView(truth).pointIn(truth.elements[0])).toEqual([36, 12]);
+  });
+
+  it('choose the grid point nearest to the center, or the center of what holds no grid point', () => {
+    const truth = screenOf(
+      element('button', 'Open', [10, 30, 40, 20]),
+      element('checkbox', 'All', [61, 101, 7, 7]),
     );
-    const fallback = truth.elements[0].center[0];
-    expect(aims.every(([x]) => x < 40 || x === fallback || x >= 120)).toBe(true);
+    const view = new ScreenView(truth);
+    expect(view.pointIn(truth.elements[0])).toEqual([28, 36]);
+    expect(view.pointIn(truth.elements[1])).toEqual([64, 104]);
   });
 
   it('are the same for the same seed', () => {

@@ -89,7 +89,7 @@ function questionOf(reference: Reference, view: ScreenView, random: Random, spli
   const other = random.chance(OTHER_CLICKS) ? random.pick(OTHER_POINTERS) : undefined;
   const book = other?.phrases ?? orderFor(element, random);
   const order = () => say(book, { target: refer(reference, random, split) }, random, split);
-  const [x, y] = view.pointIn(element, random);
+  const [x, y] = view.pointIn(element);
   const action: Action = { action: other?.action ?? 'click', x, y };
   const target = view.same(element).map(({ id }) => id);
   return { intent: how, goal: decorate(order, random, split), action, target };

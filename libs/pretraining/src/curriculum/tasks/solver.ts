@@ -40,7 +40,7 @@ function scrollOn(view: ScreenView, random: Random): Step {
       target: [],
     };
   }
-  const [x, y] = view.pointIn(container, random);
+  const [x, y] = view.pointIn(container);
   const amount = notches(container.box[3]);
   return { action: { action: 'scroll', direction: 'down', amount, x, y }, target: [container.id] };
 }

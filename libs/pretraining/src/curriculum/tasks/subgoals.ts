@@ -5,7 +5,7 @@ import type { Step, Subgoal } from './task';
 
 /** A click at a random point of an element. */
 export function clickStep(element: TruthElement, view: ScreenView, random: Random): Step {
-  const [x, y] = view.pointIn(element, random);
+  const [x, y] = view.pointIn(element);
   return { action: { action: 'click', x, y }, target: view.same(element).map(({ id }) => id) };
 }
 
@@ -53,7 +53,7 @@ export function sortedFirst(id: number, list: readonly number[]): Subgoal {
     if (first === element) return 'reached';
     const [left, top, width] = first.box;
     const to = [Math.floor(left + width / 2), Math.floor(top + 1)] as const;
-    return { action: { action: 'drag', from: view.pointIn(element, random), to }, target: [id, first.id] };
+    return { action: { action: 'drag', from: view.pointIn(element), to }, target: [id, first.id] };
   };
 }
 
@@ -141,8 +141,8 @@ export function dropped(source: number, target: number): Subgoal {
     if (view.isInside(from, to)) return 'reached';
     const action = {
       action: 'drag',
-      from: view.pointIn(from, random),
-      to: view.pointIn(to, random),
+      from: view.pointIn(from),
+      to: view.pointIn(to),
     } as const;
     return { action, target: [source, target] };
   };
