@@ -21,7 +21,7 @@ export class LocalEngineOptions {
   dtype: (typeof DTYPES)[number] = 'auto';
 
   @Doc(
-    'type of products with frozen weights: fp16 (webgpu only) is faster and takes half the memory, at the cost of last digits',
+    'type of products with frozen weights: fp16 (webgpu only) takes less memory, at the cost of last digits',
   )
   @IsIn(COMPUTES)
   compute: (typeof COMPUTES)[number] = 'fp32';

@@ -6,6 +6,8 @@ import type { Screen } from '@ui-rl/page-generator';
 export interface ReadingScore {
   /** Edit distance between predicted and actual lines, divided by the actual characters. */
   characterErrorRate: number;
+  /** Share of characters that are named in their own patch; a second mention in another patch does not count. */
+  charactersFound: number;
   /** Share of image tokens on an element with the correct kind. */
   kinds: number;
   /** Share of image tokens on an interactive element whose predicted center is inside it. */
@@ -39,6 +41,7 @@ export function readingScore(readings: readonly Reading[]): ReadingScore {
   }
   return {
     characterErrorRate: edits / Math.max(1, characters),
+    charactersFound: charactersFound(readings),
     kinds: agreement(readings, 'kind'),
     centers: centersInside(readings),
     states: agreement(readings, 'state'),
@@ -78,6 +81,25 @@ export function editDistance(a: readonly string[], b: readonly string[]): number
     previous = current;
   }
   return previous[b.length];
+}
+
+function charactersFound(readings: readonly Reading[]): number {
+  let [found, all] = [0, 0];
+  for (const { targets, predicted } of readings) {
+    for (let patch = 0; patch < targets.characters.length; patch += CHARACTERS_PER_PATCH) {
+      const inPatch = (of: Targets) => of.characters.subarray(patch, patch + CHARACTERS_PER_PATCH);
+      const named = Array.from(inPatch(predicted));
+      for (const character of inPatch(targets)) {
+        if (character === NOTHING) continue;
+        all++;
+        const at = named.indexOf(character);
+        if (at < 0) continue;
+        found++;
+        named.splice(at, 1);
+      }
+    }
+  }
+  return found / Math.max(1, all);
 }
 
 function agreement(readings: readonly Reading[], head: string): number {

@@ -105,6 +105,7 @@ test('the score counts edits of lines, and centers inside their element', () => 
   expect(linesOf(targets.characters, 4)[2]).toEqual(['G', 'o', '!']);
   expect(score()).toMatchObject({
     characterErrorRate: 0,
+    charactersFound: 1,
     kinds: 1,
     centers: 1,
     states: 1,
@@ -114,5 +115,22 @@ test('the score counts edits of lines, and centers inside their element', () => 
   predicted.characters[5 * 12] = 0;
   predicted.x[5] = offsetClass(-40);
   predicted.kind[6] = 0;
-  expect(score()).toMatchObject({ characterErrorRate: 1 / 3, kinds: 2 / 3, centers: 2 / 3, states: 1 });
+  expect(score()).toMatchObject({
+    characterErrorRate: 1 / 3,
+    charactersFound: 2 / 3,
+    kinds: 2 / 3,
+    centers: 2 / 3,
+    states: 1,
+  });
+});
+
+test('a character that is read twice is an edit, but it is found', () => {
+  const screen = { seed: 0, width: 64, height: 48, rgb: new Uint8Array(0), truth };
+  const targets = targetsOf(truth, heads);
+  const characters = targets.characters.slice();
+  characters[4 * 12 + 3] = characters[5 * 12];
+  expect(readingScore([{ screen, targets, predicted: { ...targets, characters } }])).toMatchObject({
+    characterErrorRate: 1 / 3,
+    charactersFound: 1,
+  });
 });

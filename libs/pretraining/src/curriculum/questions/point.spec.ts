@@ -114,8 +114,7 @@ describe('references', () => {
 });
 
 describe('questions that point', () => {
-  it('aim inside the element that they name, at a place drawn at random', () => {
-    const places = new Set<string>();
+  it('aim inside the element that they name', () => {
     for (let seed = 0; seed < 40; seed++) {
       for (const { action, target } of pointQuestions(form, new Random(seed), {
         count: 4,
@@ -124,10 +123,8 @@ describe('questions that point', () => {
         const boxes = form.elements.filter(({ id }) => target.includes(id)).map(({ box }) => box);
         const { x, y } = action as { x: number; y: number };
         expect(boxes.some((box) => holds(box, x, y))).toBe(true);
-        places.add(`${x} ${y}`);
       }
     }
-    expect(places.size).toBeGreaterThan(60);
   });
 
   it('avoid what lies over the element', () => {
