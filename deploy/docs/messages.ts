@@ -39,9 +39,17 @@ function describe(node: Declared): string {
   const type = (contracts as Record<string, unknown>)[name];
   const checks = typeof type === 'function' ? expectations(type as OptionsClass) : new Map<string, string>();
   const rows = fieldsOf(node).map((field) => row(field, checks.get(field.name)));
-  return [`### ${name}`, docOf(node), table(['field', 'type', 'check', 'meaning'], rows)]
+  return [`### ${name}`, docOf(node), inherited(node), table(['field', 'type', 'check', 'meaning'], rows)]
     .filter((part) => part !== '')
     .join('\n\n');
+}
+
+function inherited({ heritageClauses }: Declared): string {
+  const bases = [...(heritageClauses ?? [])]
+    .filter(({ token }) => token === ts.SyntaxKind.ExtendsKeyword)
+    .flatMap(({ types }) => types.map(({ expression }) => expression.getText()))
+    .filter((base) => base in contracts);
+  return bases.map((base) => `Also has the fields of [${code(base)}](#${base.toLowerCase()}).`).join('\n\n');
 }
 
 function row({ name, type, optional, doc }: Field, check = ''): string[] {

@@ -40,11 +40,8 @@ export class PolicySpan {
   tokens: number;
 }
 
-/** One turn of an episode: exactly what the policy read and sampled. Training never tokenizes again. */
-export class Turn {
-  @Count()
-  index: number;
-
+/** What a policy read and sampled, exactly: training never tokenizes again. */
+export class PolicySample {
   /** Token ids of the prompt, including image placeholders. */
   @TokenIds()
   promptTokenIds: number[];
@@ -72,9 +69,6 @@ export class Turn {
   @IsOptional()
   @IsString()
   keptTokens?: string;
-
-  @IsNumber()
-  temperature: number;
 
   /** Version of the policy that sampled; of the first one if the weights changed during sampling. */
   @Count()
@@ -106,10 +100,22 @@ export class Turn {
   @IsString({ each: true })
   tokenTexts?: string[];
 
-  /** The prompt's text, see `PolicyActReply.promptText`. Absent if the policy did not return it. */
+  /**
+   * The prompt's text for readers, with U+FFFC in place of each run of image placeholders. The middle of a long one is
+   * left out. Absent if the policy did not return it.
+   */
   @IsOptional()
   @IsString()
   promptText?: string;
+}
+
+/** One turn of an episode. */
+export class Turn extends PolicySample {
+  @Count()
+  index: number;
+
+  @IsNumber()
+  temperature: number;
 
   /** The executed actions of the answer, in order; empty if the answer could not be parsed. */
   @Expose()

@@ -74,31 +74,12 @@ export function beginTurn(
 /** @param screenshot sha256 of the policy's input */
 export function turnOf(
   index: number,
-  reply: PolicyActReply,
+  { finishReason, ...sample }: PolicyActReply,
   screenshot: string,
   temperature: number,
   policyMs: number,
 ): Turn {
-  return {
-    index,
-    promptTokenIds: reply.promptTokenIds,
-    promptImages: reply.promptImages,
-    imageTokens: reply.imageTokens,
-    tokenIds: reply.tokenIds,
-    logprobs: reply.logprobs,
-    ...(reply.keptTokens === undefined ? {} : { keptTokens: reply.keptTokens }),
-    temperature,
-    policyVersion: reply.policyVersion,
-    adapterDigest: reply.adapterDigest,
-    ...(reply.policySpans === undefined ? {} : { policySpans: reply.policySpans }),
-    text: reply.text,
-    ...(reply.tokenTexts === undefined ? {} : { tokenTexts: reply.tokenTexts }),
-    ...(reply.promptText === undefined ? {} : { promptText: reply.promptText }),
-    actions: [],
-    screenshot,
-    policyMs: roundMs(policyMs),
-    envMs: 0,
-  };
+  return { ...sample, index, temperature, actions: [], screenshot, policyMs: roundMs(policyMs), envMs: 0 };
 }
 
 /** To a tenth of a millisecond. */

@@ -1,13 +1,13 @@
 /** Results of the queries: plain data with ISO 8601 times, ready for JSON. */
 import type {
   Check,
-  PolicySpan,
   Purpose,
   RolloutRequest,
   TrainedTurn,
   Trajectory,
   TrajectoryStatus,
 } from '@ui-rl/contracts';
+import type { TurnEntity } from './entities';
 
 export interface EvaluationView {
   evaluationId: string;
@@ -268,36 +268,14 @@ export interface EpisodePage {
   cursor: string | null;
 }
 
-export interface TurnView {
-  index: number;
-  text: string;
-  /** The executed actions, in order; empty if the answer could not be parsed. */
-  actions: Record<string, unknown>[];
-  parseError: string | null;
-  outcome: string | null;
-  /** sha256 of the screenshot the policy saw. */
-  screenshot: string;
-  /** The screen as text, as the policy read it; null if it saw only the screenshot. */
-  screenText: string | null;
+/** A turn as the page shows it; its prompt is a `TurnPrompt`. */
+export interface TurnView extends Omit<
+  TurnEntity,
+  'trajectoryId' | 'promptTokenIds' | 'promptImages' | 'promptText' | 'keptTokens'
+> {
   promptTokens: number;
-  imageTokens: number;
-  tokenIds: number[];
-  /** The text that each token adds; null if it is not recorded. */
-  tokenTexts: string[] | null;
-  logprobs: number[];
   /** Numbers of the first step that trained on it, token by token; null if none did or recorded them. */
   trained: Omit<TrainedTurn, 'index'> | null;
-  temperature: number;
-  policyVersion: number;
-  adapterDigest: string;
-  /** Which policy sampled which tokens, if the weights changed in between; null if one policy sampled all. */
-  policySpans: PolicySpan[] | null;
-  policyMs: number;
-  envMs: number;
-  /** Reward of this turn; null if no reward function scores turns. */
-  reward: number | null;
-  /** Reward of this turn by part. */
-  rewards: Record<string, number> | null;
 }
 
 export interface EpisodeDetail extends EpisodeSummary {

@@ -14,10 +14,10 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
-import { IsRequestId, IsRunId, IsSha256 } from '../ids';
-import { Count, FiniteNumbers, MAX_GRAMMAR, TokenIds } from '../limits';
+import { IsRequestId, IsRunId } from '../ids';
+import { Count, MAX_GRAMMAR } from '../limits';
 import { PURPOSES, type Purpose } from '../names';
-import { PolicySpan } from '../trajectory';
+import { PolicySample } from '../trajectory';
 
 /** Messages of one prompt: a history of hundreds of turns. */
 const MAX_MESSAGES = 1_024;
@@ -142,63 +142,9 @@ export class PolicyActRequest {
   waitMs?: number;
 }
 
-export class PolicyActReply {
-  @TokenIds()
-  promptTokenIds: number[];
-
-  /** sha256 of the PNG of each image in the prompt. */
-  @IsArray()
-  @IsSha256(true)
-  promptImages: string[];
-
-  @Count()
-  imageTokens: number;
-
-  @TokenIds()
-  tokenIds: number[];
-
-  @FiniteNumbers()
-  logprobs: number[];
-
-  /** Kept tokens of cut distributions, see `encodeKeptTokens`. */
-  @IsOptional()
-  @IsString()
-  keptTokens?: string;
-
-  @IsString()
-  text: string;
-
-  /** The text that each token adds; empty for special tokens, and while a character is incomplete. */
-  @IsOptional()
-  @IsArray()
-  @IsString({ each: true })
-  tokenTexts?: string[];
-
-  /**
-   * The prompt's text for readers, with U+FFFC in place of each run of image placeholders. The middle of a long one is
-   * left out.
-   */
-  @IsOptional()
-  @IsString()
-  promptText?: string;
-
+export class PolicyActReply extends PolicySample {
   @IsIn(['stop', 'length'])
   finishReason: 'stop' | 'length';
-
-  /** Version of the policy that sampled; of the first one if the weights changed during sampling. */
-  @Count()
-  policyVersion: number;
-
-  /** Digest of its weights. */
-  @IsString()
-  adapterDigest: string;
-
-  /** Which policy sampled which tokens, if the weights changed in between. */
-  @IsOptional()
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => PolicySpan)
-  policySpans?: PolicySpan[];
 }
 
 /** Pixels. */

@@ -1,5 +1,6 @@
-import type { PolicySpan, Purpose, RolloutRequest, TrainedTurn, TrajectoryStatus } from '@ui-rl/contracts';
+import type { Purpose, RolloutRequest, TrainedTurn, TrajectoryStatus } from '@ui-rl/contracts';
 import type { DataSource } from 'typeorm';
+import { TurnEntity } from '../entities';
 import type {
   EpisodeDetail,
   EpisodeFilter,
@@ -285,63 +286,18 @@ export async function findPrompt(
   return row ?? null;
 }
 
-interface TurnRow {
-  index: number;
-  text: string;
-  actions: Record<string, unknown>[];
-  parse_error: string | null;
-  outcome: string | null;
-  screenshot: string;
-  screen_text: string | null;
-  prompt_tokens: number;
-  image_tokens: number;
-  token_ids: number[];
-  token_texts: string[] | null;
-  logprobs: number[];
-  temperature: number;
-  policy_version: number;
-  adapter_digest: string;
-  policy_spans: PolicySpan[] | null;
-  policy_ms: number;
-  env_ms: number;
-  reward: number | null;
-  rewards: Record<string, number> | null;
-}
-
 async function turnsOf(
   dataSource: DataSource,
   id: string,
   trained: readonly TrainedTurn[],
 ): Promise<TurnView[]> {
   const trainedAt = new Map(trained.map(({ index, ...numbers }) => [index, numbers]));
-  const rows = await dataSource.query<TurnRow[]>(
-    `SELECT index, text, actions, parse_error, outcome, screenshot, screen_text, cardinality(prompt_token_ids) AS prompt_tokens,
-       image_tokens, token_ids, token_texts, logprobs, temperature, policy_version, adapter_digest, policy_spans,
-       policy_ms, env_ms, reward, rewards
-     FROM turns WHERE trajectory_id = $1 ORDER BY index`,
-    [id],
-  );
-  return rows.map((row) => ({
-    index: row.index,
-    text: row.text,
-    actions: row.actions,
-    parseError: row.parse_error,
-    outcome: row.outcome,
-    screenshot: row.screenshot,
-    screenText: row.screen_text,
-    promptTokens: row.prompt_tokens,
-    imageTokens: row.image_tokens,
-    tokenIds: row.token_ids,
-    tokenTexts: row.token_texts,
-    logprobs: row.logprobs,
-    trained: trainedAt.get(row.index) ?? null,
-    temperature: row.temperature,
-    policyVersion: row.policy_version,
-    adapterDigest: row.adapter_digest,
-    policySpans: row.policy_spans,
-    policyMs: row.policy_ms,
-    envMs: row.env_ms,
-    reward: row.reward,
-    rewards: row.rewards,
+  const turns = await dataSource
+    .getRepository(TurnEntity)
+    .find({ where: { trajectoryId: id }, order: { index: 'ASC' } });
+  return turns.map(({ trajectoryId, promptTokenIds, promptImages, promptText, keptTokens, ...turn }) => ({
+    ...turn,
+    promptTokens: promptTokenIds.length,
+    trained: trainedAt.get(turn.index) ?? null,
   }));
 }

@@ -1,5 +1,4 @@
 import type { ScreenTruth, TruthElement } from '@ui-rl/page-generator';
-import type { Random } from '@ui-rl/random';
 import { ScreenView } from '../screen/view';
 import { clickStep } from './subgoals';
 import type { Step, Task } from './task';
@@ -13,26 +12,26 @@ const NOTCH = 100;
  * A part that is not visible yields to later parts, except the final click; if none is left, the solver closes what
  * covers it, or scrolls. `finish` if all parts are visibly reached.
  */
-export function nextStep({ subgoals, endsByClick }: Task, truth: ScreenTruth, random: Random): Step {
+export function nextStep({ subgoals, endsByClick }: Task, truth: ScreenTruth): Step {
   const view = new ScreenView(truth);
   let isOneUnseen = false;
   for (const [i, subgoal] of subgoals.entries()) {
     if (isOneUnseen && endsByClick && i === subgoals.length - 1) break;
-    const step = subgoal(view, random);
+    const step = subgoal(view);
     if (step === 'unseen') isOneUnseen = true;
     else if (step !== 'reached') return step;
   }
-  return isOneUnseen ? (uncover(view, random) ?? scrollOn(view, random)) : FINISH;
+  return isOneUnseen ? (uncover(view) ?? scrollOn(view)) : FINISH;
 }
 
 /** Closes the dialog that covers the target. */
-function uncover(view: ScreenView, random: Random): Step | undefined {
+function uncover(view: ScreenView): Step | undefined {
   const close = view.elements.find(({ kind }) => kind === 'close button');
-  return close === undefined ? undefined : clickStep(close, view, random);
+  return close === undefined ? undefined : clickStep(close, view);
 }
 
 /** Scrolls down the largest scroll container, otherwise the page. */
-function scrollOn(view: ScreenView, random: Random): Step {
+function scrollOn(view: ScreenView): Step {
   const container = largest(view.elements.filter(({ kind }) => kind === 'scroll container'));
   if (container === undefined) {
     return {

@@ -1,28 +1,27 @@
 import type { TruthElement } from '@ui-rl/page-generator';
-import type { Random } from '@ui-rl/random';
 import type { ScreenView } from '../screen/view';
 import type { Step, Subgoal } from './task';
 
-/** A click at a random point of an element. */
-export function clickStep(element: TruthElement, view: ScreenView, random: Random): Step {
+/** A click on an element. */
+export function clickStep(element: TruthElement, view: ScreenView): Step {
   const [x, y] = view.pointIn(element);
   return { action: { action: 'click', x, y }, target: view.same(element).map(({ id }) => id) };
 }
 
 /** A click without a visible result, so it must be the last action. */
 export function clicked(id: number): Subgoal {
-  return (view, random) => {
+  return (view) => {
     const element = view.get(id);
-    return element === undefined ? 'unseen' : clickStep(element, view, random);
+    return element === undefined ? 'unseen' : clickStep(element, view);
   };
 }
 
 /** Clicks an element until it reaches a state. */
 export function clickedUntil(id: number, isReached: (element: TruthElement) => boolean): Subgoal {
-  return (view, random) => {
+  return (view) => {
     const element = view.get(id);
     if (element === undefined) return 'unseen';
-    return isReached(element) ? 'reached' : clickStep(element, view, random);
+    return isReached(element) ? 'reached' : clickStep(element, view);
   };
 }
 
@@ -35,17 +34,17 @@ export const expanded = (id: number): Subgoal => clickedUntil(id, ({ state }) =>
 
 /** Something inside an expandable element: expands that while the inner target is not visible. */
 export function opened(id: number, inner: Subgoal): Subgoal {
-  return (view, random) => {
-    const step = inner(view, random);
+  return (view) => {
+    const step = inner(view);
     if (step !== 'unseen') return step;
     const isOpen = view.get(id)?.state.expanded === true;
-    return isOpen ? 'unseen' : clicked(id)(view, random);
+    return isOpen ? 'unseen' : clicked(id)(view);
   };
 }
 
 /** Drags an element to the first position of its sortable list. */
 export function sortedFirst(id: number, list: readonly number[]): Subgoal {
-  return (view, random) => {
+  return (view) => {
     const element = view.get(id);
     const shown = list.map((each) => view.get(each)).filter((each) => each !== undefined);
     if (element === undefined || shown.length < list.length) return 'unseen';
@@ -59,14 +58,14 @@ export function sortedFirst(id: number, list: readonly number[]): Subgoal {
 
 /** An option of a drop-down list: opens the list, clicks the option; reached when the closed list shows it. */
 export function chosen(select: number, option: number, name: string): Subgoal {
-  return (view, random) => {
+  return (view) => {
     const shown = view.get(option);
     if (shown !== undefined) {
-      return shown.state.selected === true ? 'reached' : clickStep(shown, view, random);
+      return shown.state.selected === true ? 'reached' : clickStep(shown, view);
     }
     const element = view.get(select);
     if (element === undefined) return 'unseen';
-    return element.value === name ? 'reached' : clickStep(element, view, random);
+    return element.value === name ? 'reached' : clickStep(element, view);
   };
 }
 
@@ -75,11 +74,11 @@ const ERASE: Step = { action: { action: 'key', keys: ['backspace'] }, target: []
 
 /** A text in a field: clicks the field, selects existing text, types. An empty text clears the field. */
 export function filled(id: number, text: string): Subgoal {
-  return (view, random) => {
+  return (view) => {
     const field = view.get(id);
     if (field === undefined) return 'unseen';
     if ((field.value ?? '') === text) return 'reached';
-    if (field.state.focused !== true) return clickStep(field, view, random);
+    if (field.state.focused !== true) return clickStep(field, view);
     if ((field.value ?? '') !== '' && field.state.selected !== true) return SELECT_ALL;
     return text === '' ? ERASE : { action: { action: 'type', text }, target: [] };
   };
@@ -126,24 +125,20 @@ function placeOnTrack(
 
 /** Sets a stepper: clicks less or more until it shows the value. */
 export function steppedTo(id: number, value: number, less: number, more: number): Subgoal {
-  return (view, random) => {
+  return (view) => {
     const now = Number(view.get(id)?.value ?? Number.NaN);
     if (now === value) return 'reached';
-    return Number.isNaN(now) ? 'unseen' : clicked(value > now ? more : less)(view, random);
+    return Number.isNaN(now) ? 'unseen' : clicked(value > now ? more : less)(view);
   };
 }
 
 /** Drags an element into another one. */
 export function dropped(source: number, target: number): Subgoal {
-  return (view, random) => {
+  return (view) => {
     const [from, to] = [view.get(source), view.get(target)];
     if (from === undefined || to === undefined) return 'unseen';
     if (view.isInside(from, to)) return 'reached';
-    const action = {
-      action: 'drag',
-      from: view.pointIn(from),
-      to: view.pointIn(to),
-    } as const;
+    const action = { action: 'drag', from: view.pointIn(from), to: view.pointIn(to) } as const;
     return { action, target: [source, target] };
   };
 }

@@ -23,7 +23,7 @@ export interface PageEvent {
 export type PageState = Record<string, unknown> & { events: readonly PageEvent[] };
 
 /** The next step towards a part of a goal, from the visible screen alone; `reached` if it visibly holds. */
-export type Subgoal = (view: ScreenView, random: Random) => Step | 'reached' | 'unseen';
+export type Subgoal = (view: ScreenView) => Step | 'reached' | 'unseen';
 
 /** A part of a goal: its wording, its solution, and its check on the page's state. */
 export interface Part {

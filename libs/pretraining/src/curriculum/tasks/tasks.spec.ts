@@ -57,9 +57,9 @@ describe('solvers', () => {
   it.each(TASK_KINDS)(
     'do tasks on real pages: %s',
     async (kind) => {
-      const ends = await ofKind(kind, SEEDS, async (task, live, random) => {
+      const ends = await ofKind(kind, SEEDS, async (task, live) => {
         expect(task.isDone(await live.state())).toBe(false);
-        return { end: await play(task, live, random), goal: task.goal };
+        return { end: await play(task, live), goal: task.goal };
       });
       expect(ends.length).toBeGreaterThanOrEqual(SEEDS);
       expect(ends.filter(({ end }) => end === 'mistaken')).toEqual([]);

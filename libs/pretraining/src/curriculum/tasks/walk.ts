@@ -30,7 +30,7 @@ export async function walk(
   const steps: WalkStep[] = [];
   for (let i = 0; i < most; i++) {
     const screen = await live.screen();
-    const step = nextStep(task, screen.truth, random);
+    const step = nextStep(task, screen.truth);
     steps.push({ screen, goal: task.goal, ...step });
     if (step.action.action === 'finish')
       return { steps, end: (await isDone(task, live)) ? 'done' : 'mistaken' };
@@ -42,9 +42,9 @@ export async function walk(
 }
 
 /** Solves a task without screenshots. */
-export async function play(task: Task, live: LivePage, random: Random, most = 24): Promise<WalkEnd> {
+export async function play(task: Task, live: LivePage, most = 24): Promise<WalkEnd> {
   for (let i = 0; i < most; i++) {
-    const step = nextStep(task, await live.truth(), random);
+    const step = nextStep(task, await live.truth());
     if (step.action.action === 'finish') return (await isDone(task, live)) ? 'done' : 'mistaken';
     await live.perform(step.action);
     if (endsBy(task, step) && (await isDone(task, live))) return 'done';

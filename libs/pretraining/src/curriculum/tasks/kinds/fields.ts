@@ -200,11 +200,11 @@ const autocomplete: TaskMaker = {
       {
         order: orderOn(situation, PICK_SUGGESTION, view.get(part.id)!, slots),
         subgoals: [
-          (seen, dice) => {
+          (seen) => {
             const field = seen.get(part.id);
             if (field?.value === item.name) return 'reached';
-            const suggestion = clicked(item.id)(seen, dice);
-            return suggestion === 'unseen' ? filled(part.id, start)(seen, dice) : suggestion;
+            const suggestion = clicked(item.id)(seen);
+            return suggestion === 'unseen' ? filled(part.id, start)(seen) : suggestion;
           },
         ],
         isDone: (state) => state[part.id] === item.name,
@@ -246,13 +246,13 @@ const date: TaskMaker = {
       {
         order: orderOn(situation, PICK_DATE, view.get(part.id)!, () => ({ date: said() })),
         subgoals: [
-          (seen, dice) => {
+          (seen) => {
             if (seen.get(part.id)?.value === written) return 'reached';
             const cell = seen.elements.find((element) => {
               const isOurs = seen.ancestors(element).some(({ name }) => name === part.name);
               return element.kind === 'date' && element.name === String(day) && isOurs;
             });
-            return opened(part.id, cell === undefined ? () => 'unseen' : clicked(cell.id))(seen, dice);
+            return opened(part.id, cell === undefined ? () => 'unseen' : clicked(cell.id))(seen);
           },
         ],
         isDone: (state) => state[part.id] === written,

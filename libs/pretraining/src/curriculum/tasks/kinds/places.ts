@@ -189,9 +189,7 @@ const dialog: TaskMaker = {
     if (random.chance(0.3) && inside.length > 0) return [clickPart(situation, random.pick(inside))];
     const closing: Part = {
       order: () => say(CLOSE_THEN, {}, random, split),
-      subgoals: [
-        (seen, dice) => (seen.get(part.id) === undefined ? 'reached' : clicked(close.id)(seen, dice)),
-      ],
+      subgoals: [(seen) => (seen.get(part.id) === undefined ? 'reached' : clicked(close.id)(seen))],
       isDone: (state) => state[part.id] === false,
     };
     const behind = sayable(
