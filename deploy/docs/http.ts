@@ -3,7 +3,7 @@ import { EpisodeQuery } from '../../services/monitor/src/http/episode-query';
 import { RunQuery } from '../../services/monitor/src/http/run-query';
 import { expectations } from './messages';
 import { code, page, table, type Page } from './markdown';
-import { docOf, fieldsOf, nodes, parsed, sourcesIn } from './sources';
+import { docOf, type Field, fieldsOf, nodes, parsed, sourcesIn } from './sources';
 
 const CHANGES = `Answers are compressed. To read only what changed, send the \`ETag\` of an earlier answer as \`?since=\` to a route of
 runs or episodes. If the monitor still knows that answer, it sends the header \`Delta-Base\` and
@@ -30,7 +30,10 @@ export function httpPage(): Page {
   const names = new Set<string>();
   collect(rows.map(([, answers]) => answers).join(' '), [...views, ...live], names);
   const types = [...views, ...live].filter(({ name }) => names.has(name.text));
-  const mentioned = [...rows.map(([, answers]) => answers), ...types.map((type) => type.getText())].join(' ');
+  const sections = types.map(
+    (type) => `## ${type.name.text}\n\n${[docOf(type), fieldTable(type)].filter(Boolean).join('\n\n')}`,
+  );
+  const mentioned = [...rows.map(([, answers]) => answers), ...sections].join(' ');
   return page('http.md', 'HTTP API of the monitor', '`services/monitor` and `libs/records`', [
     'Everything is `GET` and changes nothing. An unknown query parameter is refused with status 400, an unknown id with 404.',
     table(['route', 'answers with', 'what'], rows),
@@ -40,9 +43,7 @@ export function httpPage(): Page {
     table(['parameter', 'check', 'what'], parametersOf('run-query', RunQuery)),
     '## Parameters of `/api/runs/:run/episodes`',
     table(['parameter', 'check', 'what'], parametersOf('episode-query', EpisodeQuery)),
-    ...types.map(
-      (type) => `## ${type.name.text}\n\n${[docOf(type), fieldTable(type)].filter(Boolean).join('\n\n')}`,
-    ),
+    ...sections,
   ]);
 }
 
@@ -99,13 +100,24 @@ function collect(text: string, types: readonly ts.InterfaceDeclaration[], names:
 }
 
 function fieldTable(type: ts.InterfaceDeclaration): string {
-  const base = type.heritageClauses?.[0]?.getText();
-  const rows = fieldsOf(type).map(({ name, type: kind, optional, doc }) => [
+  const base = type.heritageClauses?.[0];
+  const columns = base === undefined ? undefined : columnsIn(base.types[0]);
+  const rows = [...(columns ?? []), ...fieldsOf(type)].map(({ name, type: kind, optional, doc }) => [
     code(`${name}${optional ? '?' : ''}`),
     code(kind),
     doc,
   ]);
-  return [base === undefined ? '' : `${base}.`, table(['field', 'type', 'what'], rows)]
-    .filter(Boolean)
-    .join('\n\n');
+  const extended = base === undefined || columns !== undefined ? '' : `${base.getText()}.`;
+  return [extended, table(['field', 'type', 'what'], rows)].filter(Boolean).join('\n\n');
+}
+
+/** The fields that `Omit<entity, names>` leaves; undefined for any other base. */
+function columnsIn({ expression, typeArguments }: ts.ExpressionWithTypeArguments): Field[] | undefined {
+  if (expression.getText() !== 'Omit') return undefined;
+  const [entity, omitted] = typeArguments!.map((each) => each.getText());
+  const declared = sourcesIn('libs/records/src/entities')
+    .map(parsed)
+    .flatMap((file) => nodes(file, ts.isClassDeclaration))
+    .find(({ name }) => name?.text === entity);
+  return fieldsOf(declared!).filter(({ name }) => !omitted.includes(`'${name}'`));
 }

@@ -74,7 +74,7 @@ export function beginTurn(
 /** @param screenshot sha256 of the policy's input */
 export function turnOf(
   index: number,
-  { finishReason, ...sample }: PolicyActReply,
+  { finishReason: _, ...sample }: PolicyActReply,
   screenshot: string,
   temperature: number,
   policyMs: number,

@@ -295,9 +295,9 @@ async function turnsOf(
   const turns = await dataSource
     .getRepository(TurnEntity)
     .find({ where: { trajectoryId: id }, order: { index: 'ASC' } });
-  return turns.map(({ trajectoryId, promptTokenIds, promptImages, promptText, keptTokens, ...turn }) => ({
-    ...turn,
-    promptTokens: promptTokenIds.length,
-    trained: trainedAt.get(turn.index) ?? null,
-  }));
+  return turns.map((entity) => {
+    const { trajectoryId: _id, promptTokenIds, promptImages: _images, promptText: _text, ...turn } = entity;
+    const { keptTokens: _kept, ...shown } = turn;
+    return { ...shown, promptTokens: promptTokenIds.length, trained: trainedAt.get(turn.index) ?? null };
+  });
 }
