@@ -40,7 +40,7 @@ export class PolicySpan {
   tokens: number;
 }
 
-/** What a policy read and sampled, exactly: training never tokenizes again. */
+/** The exact input and output of a policy: training never tokenizes again. */
 export class PolicySample {
   /** Token ids of the prompt, including image placeholders. */
   @TokenIds()
