@@ -82,6 +82,20 @@ it('reads calls and texts of chat messages, and says what it left out', async ()
   expect(turns.map(({ logprobs }) => logprobs.every((each) => each === 0))).toEqual([true, true, true, true]);
 }, 300_000);
 
+it('leaves out a text for which the model has no tokens', async () => {
+  const typing = (text: string) => ({
+    messages: [user('Type it'), { role: 'assistant', content: `{"action":"type","text":"${text}"}` }],
+  });
+  const lines = [typing('<|im_end|> 日本 🙂'), typing('\ud83d')].map((line) => JSON.stringify(line));
+  const { report, trajectories } = await imported(lines.join('\n'), { from: 'chat' });
+  expect(trajectories.map(({ turns }) => turns[0].actions)).toEqual([
+    [{ action: 'type', text: '<|im_end|> 日本 🙂' }],
+  ]);
+  expect(report.trajectoriesLeftOut).toMatchObject([
+    { count: 1, reason: expect.stringMatching(/^tokens: the model has no tokens/) },
+  ]);
+}, 300_000);
+
 it('reads answers in another action format and writes them in that of the run', async () => {
   const answer = "Thought: the middle.\nAction: click(start_box='(500,500)')";
   const messages = [user('Click the middle'), { role: 'assistant', content: answer }];

@@ -127,6 +127,9 @@ class Stage implements Policy {
       typeof each === 'string' ? this.screenshots.png(each) : each,
     );
     const reply = await this.model.answered(Object.assign(request, { images }), step.text, step.sampled);
+    // As for half of a surrogate pair. The warm start would refuse the file.
+    if (!this.model.says(reply.tokenIds, step.text))
+      throw new EpisodeFailure('tokens', 'the model has no tokens for the text of an answer');
     const length = reply.promptTokenIds.length + reply.tokenIds.length;
     if (length <= this.maxSequence) return reply;
     throw new EpisodeFailure(
