@@ -208,3 +208,19 @@ it('reads objects of many keys in a time linear in their number', () => {
     reason: 'has 100000 fields, expected at most 128',
   });
 });
+
+class Nested {
+  @ValidateNested()
+  @Type(() => Whole)
+  whole: Whole;
+}
+
+it.each([
+  [{ whole: [] }, 'whole'],
+  [{ whole: { parts: [[]] } }, 'whole.parts.0'],
+])('a list is not taken for an object: %j', (value, path) => {
+  expect(readJson(json(value), Nested)).toEqual({
+    ok: false,
+    reason: `${path}: must be an object, found an array`,
+  });
+});

@@ -1,6 +1,6 @@
 import { decode, encode } from '@msgpack/msgpack';
 import { validateSync, type ValidationError } from 'class-validator';
-import { inheritedKey, MAX_FIELDS, toInstance } from '@ui-rl/contracts';
+import { inheritedKey, MAX_FIELDS, misplacedList, toInstance } from '@ui-rl/contracts';
 import { hasTooManyInstances, jsonExcess, MAX_INSTANCES, messagePackExcess } from './bounds';
 
 /** A contracts class that describes a message. */
@@ -79,6 +79,9 @@ export function instantiate<T>(plain: object, schema: MessageSchema<T>): Read<T>
     };
   }
   if (hasTooManyInstances(value)) return { ok: false, reason: `has more than ${MAX_INSTANCES} parts` };
+  const misplaced = misplacedList(value);
+  if (misplaced !== undefined)
+    return { ok: false, reason: `${misplaced}: must be an object, found an array` };
   const problems = validateSync(value, { forbidUnknownValues: true, stopAtFirstError: true }).flatMap(
     (error) => problemsOf(error, ''),
   );

@@ -9,6 +9,7 @@ export * from './curriculum';
 export * from './events';
 export { COMPONENT_NAME, IsId } from './ids';
 export { inheritedKey } from './inherited-key';
+export { misplacedList } from './misplaced-list';
 export { printable, printableLines } from './printable';
 export { MAX_FIELDS, toInstance } from './to-instance';
 export * from './kept-tokens';

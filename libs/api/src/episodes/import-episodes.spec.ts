@@ -293,7 +293,7 @@ it.each<[string, unknown, Options, RegExp]>([
     'a list for a turn',
     { ...chat(user('x'), said), ui_rl: { ...RECORD, turns: [[]] } },
     { from: 'chat' },
-    /ui_rl: turns\[0\]: expected an object/,
+    /ui_rl: turns\.0: must be an object, found an array/,
   ],
   [
     'another version',

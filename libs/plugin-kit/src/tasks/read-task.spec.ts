@@ -44,6 +44,7 @@ const check = (place: number, change: object) => ({
 });
 
 it.each<[object, string]>([
+  [{ description: 'x', environment: [] }, 'environment must be an object, found a list'],
   [
     { id: 7 },
     'id is 7, expected a text that is not empty, which must be shorter than or equal to 200 characters',

@@ -3,6 +3,7 @@ import {
   fitsOperator,
   inheritedKey,
   MAX_FIELDS,
+  misplacedList,
   Task,
   TASK_CATEGORIES,
   TASK_DIFFICULTIES,
@@ -37,6 +38,8 @@ export function readTask(written: unknown, where: string): Task {
   const count = Object.keys(plain).length;
   if (count > MAX_FIELDS) throw wrong(where, [`a task has at most ${MAX_FIELDS} fields, found ${count}`]);
   const task = toInstance(Task, structuredClone(plain));
+  const misplaced = misplacedList(task);
+  if (misplaced !== undefined) throw wrong(where, [`${misplaced} must be an object, found a list`]);
   const problems = validateSync(task, { whitelist: true, forbidNonWhitelisted: true }).flatMap((error) =>
     problemsOf(error),
   );

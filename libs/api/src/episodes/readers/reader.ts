@@ -1,5 +1,5 @@
 import { instantiate } from '@ui-rl/bus';
-import { EpisodeRecord, TurnRecord } from '../episode-record';
+import { EpisodeRecord, type TurnRecord } from '../episode-record';
 import type { Demonstration, DemonstrationStep } from '../demonstration';
 import type { AnswerReader } from './answer-reader';
 import type { ImageFiles } from './image-files';
@@ -23,11 +23,7 @@ export function readRecord(record: JsonPlace, turns: number): EpisodeRecord | un
   if (record.isAbsent) return undefined;
   const read = instantiate(record.object(), EpisodeRecord);
   if (!read.ok) throw new ImportError(record.place, read.reason);
-  const { turns: recorded } = read.value;
-  // The validator takes a list for an object of a list.
-  const wrong = recorded.findIndex((turn) => !(turn instanceof TurnRecord));
-  if (wrong >= 0) throw new ImportError(record.place, `turns[${wrong}]: expected an object`);
-  const found = recorded.length;
+  const found = read.value.turns.length;
   if (found === turns) return read.value;
   throw new ImportError(record.place, `expected ${turns} turns, one per answer, found ${found}`);
 }
