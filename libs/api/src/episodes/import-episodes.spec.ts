@@ -269,6 +269,13 @@ it.each<[string, unknown, Options, RegExp]>([
     { from: 'chat' },
     /found the address https:.*download it/,
   ],
+  ['a folder', chat(user('x', ''), said), { from: 'chat' }, /expected the path of an image, found ""/],
+  [
+    'a goal that is too long',
+    chat(user('x'.repeat(4001)), said),
+    { from: 'chat' },
+    /no trajectory could be imported: .*description: must be shorter/,
+  ],
   ['a missing image', chat(user('x', 'none.png'), said), { from: 'chat' }, /there is no image .*none\.png/],
   [
     'no image',

@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Action, Dialect, ScreenSizes } from '@ui-rl/actions';
-import { sha256 } from '@ui-rl/bus';
-import type { Screenshot, StoredEpisode } from '@ui-rl/contracts';
+import { instantiate, sha256 } from '@ui-rl/bus';
+import { Trajectory, type Screenshot, type StoredEpisode } from '@ui-rl/contracts';
 import { planEpisodes } from '@ui-rl/episode';
 import { ImageDecodingError, imageSize, toRgbPng } from '@ui-rl/image-decoding';
 import type { ComponentChoice } from '@ui-rl/plugin-kit';
@@ -167,6 +167,9 @@ class Importer {
       const reason = 'steps beyond rollout.max_turns or model.max_sequence';
       this.report.leaveOut(reason, demonstration.place, steps.length - trajectory.turns.length);
     }
+    // As for a goal that is too long. The warm start would refuse the file.
+    const read = instantiate(trajectory, Trajectory);
+    if (!read.ok) return this.report.drop(read.reason, demonstration.place);
     const images = this.report.add(trajectory);
     const line: StoredEpisode = { trajectory };
     const base64 = (hash: string) => Buffer.from(screenshots.png(hash)).toString('base64');

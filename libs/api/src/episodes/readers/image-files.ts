@@ -45,7 +45,9 @@ export class ImageFiles {
       );
     });
     if (isOutside(await realpath(this.folder), target)) throw this.outside(path, place);
-    const { size } = await stat(target);
+    const found = await stat(target);
+    if (!found.isFile()) throw new ImportError(place, `expected the path of an image, found "${path}"`);
+    const { size } = found;
     if (size > MAX_IMAGE_BYTES) {
       throw new ImportError(place, `${path} has ${size} bytes, expected at most ${MAX_IMAGE_BYTES}`);
     }
