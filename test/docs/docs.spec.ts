@@ -90,7 +90,8 @@ async function problemOfVerb(command: Command, words: string[]): Promise<string 
   if (command === program) return `no verb ${words[0]}`;
   const flags = unknownFlags(command, words);
   if (flags.length === 0) return null;
-  if (!['train', 'quickstart'].includes(command.name())) return `${command.name()} has no option ${flags[0]}`;
+  const takesRunOptions = command.registeredArguments.some((argument) => argument.name() === 'options');
+  if (!takesRunOptions) return `${command.name()} has no option ${flags[0]}`;
   return problemOfRunOptions(flags);
 }
 
