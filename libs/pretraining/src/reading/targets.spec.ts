@@ -128,7 +128,7 @@ test('a character that is read twice is an edit, but it is found', () => {
   const screen = { seed: 0, width: 64, height: 48, rgb: new Uint8Array(0), truth };
   const targets = targetsOf(truth, heads);
   const characters = targets.characters.slice();
-  characters[4 * 12 + 3] = characters[5 * 12];
+  characters[1 * 12] = characters[5 * 12];
   expect(readingScore([{ screen, targets, predicted: { ...targets, characters } }])).toMatchObject({
     characterErrorRate: 1 / 3,
     charactersFound: 1,
