@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { essentials, eventually, freePort, Launched } from './processes';
@@ -47,7 +47,10 @@ export async function startPostgres(): Promise<PostgresServer> {
     if (!started.running) throw new Error(`PostgreSQL ended: ${started.output}`);
   };
   const kill = async () => {
+    // They outlive their parent for a moment, in which they still serve their connections.
+    const backends = server === null ? [] : childrenOf(server.child.pid);
     await server?.kill();
+    backends.forEach(killIfAlive);
   };
   const stop = async () => {
     if (server?.running === true) server.child.kill('SIGINT');
@@ -56,6 +59,21 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
   await launch();
   return { url: `postgresql://uirl@127.0.0.1:${port}/postgres`, port, kill, launch, stop };
+}
+
+/** Ids of the child processes; empty on systems without /proc. */
+function childrenOf(pid: number | undefined): number[] {
+  const file = `/proc/${pid}/task/${pid}/children`;
+  if (!existsSync(file)) return [];
+  return readFileSync(file, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+}
+
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 /** PostgreSQL refuses to run as root. */

@@ -58,7 +58,9 @@ it('writes a component of each kind, which is loaded and whose test passes', asy
   // Like `npm test` of each, in one process.
   const all = KINDS.map((kind) => `require('./${kind}-${nameOf(kind)}/src/index.test.js');`);
   writeFileSync('all.test.js', all.join('\n'));
-  const { status, stdout } = spawnSync(process.execPath, ['--test', 'all.test.js'], { encoding: 'utf8' });
+  const { status, stdout } = spawnSync(process.execPath, ['--test', '--test-reporter=tap', 'all.test.js'], {
+    encoding: 'utf8',
+  });
   expect({ status, stdout: status === 0 ? '' : stdout }).toEqual({ status: 0, stdout: '' });
   expect(Number(/^# tests (\d+)/m.exec(stdout)?.[1])).toBeGreaterThanOrEqual(2 * 8);
 }, 60_000);
