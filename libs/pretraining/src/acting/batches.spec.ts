@@ -1,22 +1,22 @@
 import type { ModelFolder } from '@ui-rl/models';
-import { PageRenderer } from '@ui-rl/page-generator';
 import { tinyModel } from '../../test/tiny-model';
 import { Answerer, answeringWeights } from '../answering/answerer';
+import { LiveScreens } from '../supply/live-screens';
 import { actBatch } from './batches';
 
 let folder: ModelFolder;
-let renderer: PageRenderer;
+let source: LiveScreens;
 
 beforeAll(async () => {
   folder = await tinyModel();
-  renderer = await PageRenderer.launch();
+  source = await LiveScreens.launch();
 });
-afterAll(() => renderer.close());
+afterAll(() => source.close());
 
-test('a batch shows screens of tasks with their next actions, the same for the same step', async () => {
+test('a batch has screens of tasks and of other pages, the same for the same step', async () => {
   const [first, again] = [
-    await actBatch(renderer, folder, { seed: 3, step: 1, batch: 1 }),
-    await actBatch(renderer, folder, { seed: 3, step: 1, batch: 1 }),
+    await actBatch(source, folder, { seed: 3, step: 1, batch: 1 }),
+    await actBatch(source, folder, { seed: 3, step: 1, batch: 1 }),
   ];
   expect(first.length).toBe(8);
   const answers = (batch: typeof first) =>
@@ -24,7 +24,8 @@ test('a batch shows screens of tasks with their next actions, the same for the s
       rows.map(({ targets, answer }) => folder.tokenizer.decode(Array.from(targets).slice(answer.first))),
     );
   expect(answers(again)).toEqual(answers(first));
-  for (const [answer] of answers(first)) expect(answer).toMatch(/^\{"action":"\w+"/);
+  expect(first.map(({ rows }) => rows.length).slice(-2)).toEqual([3, 3]);
+  for (const answer of answers(first).flat()) expect(answer).toMatch(/^\{"action":"\w+"/);
   const trained = await answeringWeights(folder, 'trained');
   const answerer = new Answerer(folder, trained, 'trained');
   const { total } = await answerer.accumulate(first, new Map());

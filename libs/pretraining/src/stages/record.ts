@@ -15,19 +15,20 @@ export interface RecordOptions {
   out: string;
   /** Number of random training screens. */
   screens: number;
+  /** Number of training tasks, with all screens on the way to their goals. */
+  tasks: number;
   seed: number;
   chromium?: string | undefined;
 }
 
 /** Screens of one size that are rendered together. */
 const TOGETHER = 20;
+const TASKS_AT_ONCE = 3;
 const REPORT_EVERY = 400;
 
-/**
- * Records the screens that `read` and `point` draw by seed, and random training screens in the sizes of their batches.
- */
+/** Records the screens that the stages draw by seed, and random training screens and tasks in their sizes. */
 export async function recordScreens(
-  { out, screens: count, seed, chromium }: RecordOptions,
+  { out, screens: count, tasks, seed, chromium }: RecordOptions,
   onProgress: OnProgress,
   onEnd: OnEnd,
 ): Promise<void> {
@@ -44,10 +45,33 @@ export async function recordScreens(
     ),
   ];
   const total = groups.reduce((sum, { seeds }) => sum + seeds.length, 0);
-  const report = reporter(total, onProgress);
+  const report = reporter(total, 'screens', onProgress);
   for (const { seeds, viewport } of groups) {
     report(seeds.length, await recorder.add(await live.bySeed(seeds, viewport)));
   }
+  if (tasks > 0) await recordTasks(live, recorder, { tasks, seed }, onProgress);
+}
+
+async function recordTasks(
+  live: LiveScreens,
+  recorder: ScreenRecorder,
+  { tasks, seed }: { tasks: number; seed: number },
+  onProgress: OnProgress,
+): Promise<void> {
+  await recorder.addTasks(await live.heldOutTasks());
+  const report = reporter(tasks, 'tasks', onProgress);
+  let next = 0;
+  const work = async () => {
+    while (next < tasks) {
+      const random = new Random(mix32(mix32(seed ^ 0x3c6ef372) + next++));
+      const viewport = viewportFor(random.next());
+      report(
+        1,
+        await recorder.addTasks(await live.walk(random, random.below(FIRST_HELD_OUT_SEED), viewport)),
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: TASKS_AT_ONCE }, work));
 }
 
 interface Group {
@@ -68,14 +92,18 @@ function grouped(seeds: readonly number[], viewport: () => Viewport): Group[] {
   }));
 }
 
-function reporter(total: number, onProgress: OnProgress): (screens: number, bytes: number) => void {
+function reporter(
+  total: number,
+  what: string,
+  onProgress: OnProgress,
+): (count: number, bytes: number) => void {
   let [done, size, reported] = [0, 0, 0];
-  return (screens, bytes) => {
-    done += screens;
+  return (count, bytes) => {
+    done += count;
     size += bytes;
     if (done - reported < REPORT_EVERY && done < total) return;
     reported = done;
     const kib = (size / done / 1024).toFixed(1);
-    onProgress(`${done}/${total} screens  ${(size / 2 ** 20).toFixed(1)} MiB  ${kib} KiB per screen`);
+    onProgress(`${done}/${total} ${what}  ${(size / 2 ** 20).toFixed(1)} MiB  ${kib} KiB each`);
   };
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Screen } from '@ui-rl/page-generator';
 import { Random } from '@ui-rl/random';
+import type { TaskScreen } from '../acting/walks';
 import { FIRST_HELD_OUT_SEED } from '../curriculum';
 import { LiveScreens } from './live-screens';
 import { ScreenRecorder } from './record';
@@ -14,15 +15,25 @@ const file = join(dir, 'screens.bin');
 const WIDE = { width: 224, height: 160 };
 let portrait: Screen[];
 let wide: Screen[];
+let walked: TaskScreen[];
+let heldOut: TaskScreen[];
 
 beforeAll(async () => {
   const live = await LiveScreens.launch();
   portrait = await live.bySeed([3, 4, FIRST_HELD_OUT_SEED]);
   wide = await live.bySeed([3], WIDE);
+  const random = new Random(5);
+  walked = [];
+  for (let seed = 1; walked.length === 0; seed++) walked = await live.walk(random, seed, WIDE);
+  heldOut = walked.map(({ screen, questions }) => ({
+    screen: { ...screen, seed: FIRST_HELD_OUT_SEED },
+    questions,
+  }));
   await live.close();
   const recorder = await ScreenRecorder.create(file);
   await recorder.add(portrait);
   await recorder.add(wide);
+  await Promise.all([recorder.addTasks(walked), recorder.addTasks(heldOut)]);
   await recorder.close();
 }, 60_000);
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -32,6 +43,16 @@ test('a record returns the same pixels and the same truth', async () => {
   expect(portrait[0].truth.characters.length).toBeGreaterThan(0);
   expect(await recorded.bySeed([4, FIRST_HELD_OUT_SEED, 3])).toEqual([portrait[1], portrait[2], portrait[0]]);
   expect(await recorded.bySeed([3], WIDE)).toEqual(wide);
+});
+
+test('a record returns tasks with their next actions, and never as other screens', async () => {
+  const recorded = await RecordedScreens.open(file);
+  for (const { questions } of walked) expect(questions[0].goal).toBe(walked[0].questions[0].goal);
+  const tasks = await recorded.tasks(new Random(1), 20, WIDE);
+  for (const task of tasks) expect(walked).toContainEqual(task);
+  expect(await recorded.heldOutTasks()).toEqual(heldOut);
+  expect(await recorded.any(new Random(1), 5, WIDE)).toEqual(wide.concat(wide, wide, wide, wide));
+  await expect(recorded.tasks(new Random(1), 1, VIEWPORT)).rejects.toThrow('no tasks on screens of 160×208');
 });
 
 test('a screen that is not in the record is an error', async () => {
@@ -53,7 +74,9 @@ test('random screens have the requested size, and are never held out', async () 
 test('an incomplete record is an error', async () => {
   const cut = join(dir, 'cut.bin');
   writeFileSync(cut, readFileSync(file).subarray(0, -1));
-  await expect(RecordedScreens.open(cut)).rejects.toThrow('cut.bin ends within screen 4');
+  await expect(RecordedScreens.open(cut)).rejects.toThrow(
+    `cut.bin ends within screen ${4 + 2 * walked.length}`,
+  );
   writeFileSync(cut, 'something else');
   await expect(RecordedScreens.open(cut)).rejects.toThrow('is not a record of screens');
 });

@@ -1,5 +1,6 @@
 import type { Screen, Viewport } from '@ui-rl/page-generator';
 import type { Random } from '@ui-rl/random';
+import type { TaskScreen } from '../acting/walks';
 
 /** The size of screens drawn by seed. */
 export const VIEWPORT: Viewport = { width: 160, height: 208 };
@@ -10,5 +11,9 @@ export interface ScreenSource {
   bySeed(seeds: readonly number[], viewport?: Viewport): Promise<Screen[]>;
   /** Random training screens, of one size or of various sizes. */
   any(random: Random, count: number, viewport?: Viewport): Promise<Screen[]>;
+  /** Random screens of training tasks, of one size. */
+  tasks(random: Random, count: number, viewport: Viewport): Promise<TaskScreen[]>;
+  /** Every screen of the held-out tasks, in held-out wordings. */
+  heldOutTasks(): Promise<TaskScreen[]>;
   close(): Promise<void>;
 }

@@ -3,7 +3,6 @@ import { loadPromptFolder, type PromptFolder } from '@ui-rl/models';
 import { actBatch } from '../acting/batches';
 import { pointBatch } from '../answering/batches';
 import { readBatch } from '../reading/batches';
-import { LiveScreens } from './live-screens';
 import { openScreens } from './draw';
 import type { ScreenSource } from './source';
 import type { Batch, StageName, StepOfSupply, ThreadOptions } from './supplier';
@@ -14,12 +13,7 @@ const { stage, modelDir, seed, from, every, batch, screens, chromium } = workerD
 const BATCHES: Record<
   StageName,
   (source: ScreenSource, folder: PromptFolder, of: StepOfSupply) => Promise<Batch<StageName>['screens']>
-> = { read: readBatch, point: pointBatch, act: actLive };
-
-async function actLive(source: ScreenSource, folder: PromptFolder, of: StepOfSupply) {
-  if (!(source instanceof LiveScreens)) throw new Error('"act" acts on live pages: omit --screens');
-  return actBatch(source.renderer, folder, of);
-}
+> = { read: readBatch, point: pointBatch, act: actBatch };
 
 async function main(): Promise<void> {
   const folder = await loadPromptFolder(modelDir);

@@ -1,4 +1,4 @@
-import { generatePage, type GeneratedPage, type ScreenTruth } from '@ui-rl/page-generator';
+import { generatePage, type GeneratedPage, type ScreenTruth, type Viewport } from '@ui-rl/page-generator';
 import type { Random } from '@ui-rl/random';
 import { ScreenView } from '../screen/view';
 import { decorate } from '../wording/decorate';
@@ -27,12 +27,14 @@ export const TASKS = {
 export type TaskKind = keyof typeof TASKS;
 export const TASK_KINDS = Object.keys(TASKS) as TaskKind[];
 
-/** The page of a seed for a kind of task; undefined if the page lacks required elements. */
-export function pageFor(kind: TaskKind, seed: number): GeneratedPage | undefined {
+/** The page of a seed for a kind of task, of various sizes by default; undefined if it lacks required elements. */
+export function pageFor(kind: TaskKind, seed: number, viewport?: Viewport): GeneratedPage | undefined {
   const maker: TaskMaker = TASKS[kind];
-  if (maker.scenes !== undefined)
-    return generatePage(seed, { scene: maker.scenes[seed % maker.scenes.length] });
-  const page = generatePage(seed, { kinds: maker.widgets, isRoomy: true });
+  const size = viewport === undefined ? {} : { viewport };
+  if (maker.scenes !== undefined) {
+    return generatePage(seed, { ...size, scene: maker.scenes[seed % maker.scenes.length] });
+  }
+  const page = generatePage(seed, { ...size, kinds: maker.widgets, isRoomy: true });
   const isThere = page.parts.some((part) => part.kind === maker.widgets[0]);
   return isThere && maker.fits?.(page) !== false ? page : undefined;
 }

@@ -217,6 +217,13 @@ const MONTHS = 'January February March April May June July August September Octo
   ' ',
 );
 
+const ENDINGS = ['th', 'st', 'nd', 'rd'];
+
+function ordinal(day: number): string {
+  const isTeen = day > 10 && day < 20;
+  return `${day}${(isTeen ? undefined : ENDINGS[day % 10]) ?? 'th'}`;
+}
+
 /** Selects a day in the initial month of a calendar. */
 const date: TaskMaker = {
   widgets: ['date picker', 'text', 'buttons'],
@@ -239,7 +246,7 @@ const date: TaskMaker = {
           written,
           `${MONTHS[month - 1]} ${day}, ${year}`,
           `${day} ${MONTHS[month - 1]} ${year}`,
-          `the ${day}th of ${MONTHS[month - 1]} ${year}`,
+          `the ${ordinal(day)} of ${MONTHS[month - 1]} ${year}`,
         ]),
       );
     return [

@@ -1,0 +1,58 @@
+import type { LivePage, PageRenderer, Screen, Viewport } from '@ui-rl/page-generator';
+import type { Random } from '@ui-rl/random';
+import type { Question, Split } from '../curriculum';
+import { makeTask, nextStep, pageFor, type Task, TASK_KINDS, walk } from '../curriculum/tasks';
+
+const WALK = { stray: 0.15, most: 14 };
+/** Other tasks per screen, each with its first action. */
+const OTHER_TASKS = 3;
+
+/** A screen on the way to a task's goal. */
+export interface TaskScreen {
+  screen: Screen;
+  /** The task with its correct next action, then other tasks that could begin on this screen. */
+  questions: Question[];
+}
+
+/** The screens of one task of a random kind, on the first suitable page from a seed on. */
+export async function walkOnce(
+  renderer: PageRenderer,
+  random: Random,
+  { seed, viewport, split }: { seed: number; viewport: Viewport; split: Split },
+): Promise<TaskScreen[]> {
+  const kind = random.pick(TASK_KINDS);
+  for (let at = seed; ; at++) {
+    const page = pageFor(kind, at, viewport);
+    if (page === undefined) continue;
+    const live = await renderer.open(page);
+    try {
+      const task = makeTask(kind, page, await live.truth(), random, split);
+      if (task !== undefined) return await screensOf(task, live, random, split);
+    } finally {
+      await live.close();
+    }
+  }
+}
+
+/** A walk that missed its goal is not used for training. */
+async function screensOf(task: Task, live: LivePage, random: Random, split: Split): Promise<TaskScreen[]> {
+  const { steps, end } = await walk(task, live, random, WALK);
+  if (end !== 'done') return [];
+  return steps.map(({ screen, goal, action, target }) => ({
+    screen,
+    questions: [{ intent: task.kind, goal, action, target }, ...otherTasks(task, screen, random, split)],
+  }));
+}
+
+/** Every screen is also the first one of other tasks, which costs no rendering. */
+function otherTasks({ page, kind }: Task, { truth }: Screen, random: Random, split: Split): Question[] {
+  const questions: Question[] = [];
+  for (const other of random.shuffled(TASK_KINDS.filter((each) => each !== kind))) {
+    const task = makeTask(other, page, truth, random, split);
+    if (task === undefined) continue;
+    const { action, target } = nextStep(task, truth);
+    questions.push({ intent: other, goal: task.goal, action, target });
+    if (questions.length === OTHER_TASKS) break;
+  }
+  return questions;
+}
