@@ -52,7 +52,7 @@ program
   .description('record screens for machines without a browser')
   .requiredOption('--out <file>', 'the record')
   .option('--screens <n>', 'random training screens', atLeastOne, 4000)
-  .option('--tasks <n>', 'training tasks, for "act"', atLeastOne, 1000)
+  .option('--tasks <n>', 'training tasks, which "act" needs', atLeastOne, 0)
   .option('--seed <n>', 'seed of the pages', Number, 0)
   .option(...CHROMIUM)
   .action(async (options: RecordOptions) => {
