@@ -1,4 +1,5 @@
 import type { Component } from '@ui-rl/plugin-kit';
+import { distillation } from './advantages/distillation';
 import { drGrpo } from './advantages/dr-grpo';
 import { gigpo } from './advantages/gigpo';
 import { gae } from './advantages/gae';
@@ -45,6 +46,7 @@ export const components: readonly Component[] = [
   reinforcePlusPlus,
   gigpo,
   rejectionSampling,
+  distillation,
   kl,
   entropy,
   none,

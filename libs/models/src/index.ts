@@ -16,7 +16,7 @@ export {
   type SaveModelOptions,
 } from './folder';
 export { initializeLora, initializeWeights } from './initialize';
-export { baseModelFields, loadAdapter, saveAdapter, type LoadedAdapter } from './lora/adapter';
+export { ADAPTER_CONFIG, baseModelFields, loadAdapter, saveAdapter, type LoadedAdapter } from './lora/adapter';
 export { mergeAdapter } from './lora/merge';
 export {
   loraParameters,

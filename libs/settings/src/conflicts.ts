@@ -27,6 +27,7 @@ export function conflictsOf(run: RunFile, registry: ComponentRegistry): Settings
   checkAlgorithm(run, registry, refuse);
   checkReplacing(run, registry, refuse);
   checkCritic(run, registry, refuse);
+  checkTeacher(run, registry, refuse);
   checkCurriculum(run, refuse);
   checkLength(run, refuse);
   checkBatch(run, refuse);
@@ -113,6 +114,23 @@ function checkCritic(
     refuse(
       `${option} would have no effect: algorithm.advantage ${advantage.name} and algorithm.loss ${policyLoss.name} ` +
         'read no values, so that no critic is trained',
+    );
+  }
+}
+
+function checkTeacher({ algorithm, teacher }: RunFile, registry: ComponentRegistry, refuse: Refuse): void {
+  const { name, inputs } = registry.get('advantage', algorithm.advantage.name);
+  const given = Object.entries(teacher).filter(([, value]) => value !== undefined);
+  const needsTeacher = inputs?.includes('teacher_logprobs') === true;
+  if (needsTeacher && given.length === 0) {
+    refuse(
+      `algorithm.advantage ${name} learns from a teacher: name one with teacher.name or teacher.load_checkpoint`,
+    );
+  }
+  if (needsTeacher) return;
+  for (const [option] of given) {
+    refuse(
+      `teacher.${option} would have no effect: algorithm.advantage ${name} has no teacher, but distillation does`,
     );
   }
 }

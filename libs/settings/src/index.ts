@@ -16,7 +16,7 @@ export { refuseKeys, refuseUnreadKeys, takeKeys, type KeyFlags } from './key-fla
 export type { HubSettings } from './hub-settings';
 export { writeModelNames, type ModelNames } from './model-names';
 export { LOCAL_CONTEXT, readNatsContext, type NatsContext } from './nats-context';
-export { filesOfRun, isModelName } from './named-files';
+export { filesOfRun, isModelName, modelsOfRun } from './named-files';
 export { keptSecret, writePrivateFile } from './private-file';
 export { projectRoot } from './project-root';
 export {

@@ -14,6 +14,23 @@ export function isModelName(text: string): boolean {
   return MODEL_NAME.test(text);
 }
 
+/** A model that a run names. */
+export interface NamedModel {
+  option: string;
+  name: string;
+  /** Changes the run file. */
+  rename(name: string): void;
+}
+
+export function modelsOfRun({ model, teacher }: RunFile): NamedModel[] {
+  return [
+    { option: 'model.name', name: model.name, rename: (name) => (model.name = name) },
+    ...(teacher.name === undefined
+      ? []
+      : [{ option: 'teacher.name', name: teacher.name, rename: (name: string) => (teacher.name = name) }]),
+  ];
+}
+
 /** The files that a run file names, including those of chosen components. */
 export function filesOfRun(run: object, registry: ComponentRegistry): NamedFile[] {
   return filesOf(RunFile, run, registry);
@@ -63,9 +80,9 @@ export function refusePaths(run: RunFile, registry: ComponentRegistry, where: st
     const message = `${where}: logging.log_path is ${logPath}, a path on another machine, expected logging.log_dir: services of a broker keep all runs in their UIRL_RUNS_DIR`;
     problems.push({ category: 'file', message });
   }
-  const { name } = run.model;
-  if (!isModelName(name)) {
-    const message = `${where}: model.name is the folder ${name}, which is another one on each machine: expected organisation/name[@revision] on the hub, or a name that the learner knows (UIRL_MODELS=name=folder)`;
+  for (const { option, name } of modelsOfRun(run)) {
+    if (isModelName(name)) continue;
+    const message = `${where}: ${option} is the folder ${name}, which is another one on each machine: expected organisation/name[@revision] on the hub, or a name that the learner knows (UIRL_MODELS=name=folder)`;
     problems.push({ category: 'file', message });
   }
   if (problems.length > 0) throw new SettingsError(problems);

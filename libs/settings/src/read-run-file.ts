@@ -10,7 +10,7 @@ import {
   type ComponentRegistry,
 } from '@ui-rl/plugin-kit';
 import { conflictsOf } from './conflicts';
-import { filesOfRun, isModelName, refusePaths, resolveFiles } from './named-files';
+import { filesOfRun, isModelName, modelsOfRun, refusePaths, resolveFiles } from './named-files';
 import { ALIASES } from './aliases';
 import { chooseByOthers, chooseRewards } from './dependent-choices';
 import { SettingsError, settingsError } from './errors';
@@ -274,8 +274,8 @@ function resolvePaths(
   const workingDir = workingDirOf(source);
   const folderFor = (option: string): string =>
     source.file === undefined || whereOf(option).startsWith('--') ? workingDir : folderOf(source);
-  if (source.models?.includes(run.model.name) !== true) {
-    run.model.name = modelName(run.model.name, folderFor('model.name'));
+  for (const { option, name, rename } of modelsOfRun(run)) {
+    if (source.models?.includes(name) !== true) rename(modelName(name, folderFor(option)));
   }
   if (run.logging.log_path !== undefined) {
     run.logging.log_path = resolve(folderFor('logging.log_path'), run.logging.log_path);

@@ -285,6 +285,16 @@ describe('a run file that is wrong', () => {
       /critic.warmup_steps is 5, but the run ends after training.max_steps \(5\): the policy would never be trained/,
     ],
     [
+      'algorithm: {advantage: distillation}',
+      'conflict',
+      /algorithm.advantage distillation learns from a teacher: name one with teacher.name or teacher.load_checkpoint/,
+    ],
+    [
+      'teacher: {name: small}',
+      'conflict',
+      /teacher.name would have no effect: algorithm.advantage dr_grpo has no teacher/,
+    ],
+    [
       'async: {straggler_factor: 0.5}',
       'type',
       /async.straggler_factor is 0.5, expected 0, or a number of at least 1/,

@@ -33,6 +33,7 @@ export interface LearnerParts {
   options: RunFile;
   engine: Engine;
   sampler: Sampler;
+  teacher: Engine | undefined;
   weights: PolicyWeights;
   policy: PolicyServer;
   /** The same policy for outside clients. */
@@ -56,7 +57,7 @@ export class Learner {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly parts: LearnerParts) {
-    void parts.engine.ended.then((error) => this.fail(error));
+    for (const engine of [parts.engine, parts.teacher]) void engine?.ended.then((error) => this.fail(error));
     void this.follow();
     void parts.stragglers.watch(this.stopping.signal);
     void parts.lost.watch(this.stopping.signal, (groups) => {
@@ -147,11 +148,11 @@ export class Learner {
   }
 
   private async releaseDevice(): Promise<void> {
-    const { sampler, engine } = this.parts;
+    const { sampler, engine, teacher } = this.parts;
     try {
       await sampler.stop();
     } finally {
-      await engine.stop();
+      await Promise.all([engine.stop(), teacher?.stop()]);
     }
   }
 

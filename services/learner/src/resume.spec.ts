@@ -57,9 +57,16 @@ function criticDigest(runId: string, step: number): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { digest: string }).digest;
 }
 
+const TEACHER_CHANGES: Changes = {
+  'algorithm.advantage': { name: 'distillation', rewards: true },
+  'algorithm.loss': 'importance_sampling',
+  'teacher.name': 'fixture',
+};
+
 it.each<[string, Changes]>([
   ['a policy', {}],
   ['a policy and its critic', CRITIC_CHANGES],
+  ['a policy with a teacher', TEACHER_CHANGES],
 ])(
   'gives the same weights step by step, wherever its process ended: %s',
   async (_, changes) => {

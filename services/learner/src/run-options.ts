@@ -10,6 +10,7 @@ export const LEARNER_USES = [
   'engine',
   'sampler',
   'algorithm',
+  'teacher',
   'training',
   'eval_tasks',
   'logging',

@@ -1,4 +1,5 @@
 import type { AdvantageEstimator, EpisodeGroup } from '@ui-rl/plugin-kit';
+import { distillation, DistillationOptions } from './distillation';
 import { drGrpo } from './dr-grpo';
 import { gigpo, GigpoOptions } from './gigpo';
 import { grpo } from './grpo';
@@ -132,5 +133,53 @@ describe('groups that are worth a place in the batch', () => {
     const { advantages } = reinforcePlusPlus.create(new ReinforcePlusPlusOptions(), {}).estimate(groups);
     expect(advantages.map(([first]) => Math.sign(first![0][0]))).toEqual([1, -1]);
     expect(reinforcePlusPlus.learnsFromEveryGroup).toBe(true);
+  });
+});
+
+describe('distillation', () => {
+  /** Two episodes of a turn of two tokens and one of one token. */
+  function taught(): EpisodeGroup {
+    const shown = group(1, 0);
+    const sampled = [[-1, -2], [-0.5]];
+    const teacher = [[-0.5, -4], [-0.25]];
+    for (const { turns } of shown.episodes) {
+      turns.forEach((turn, t) =>
+        Object.assign(turn, {
+          logprobs: Float32Array.from(sampled[t]),
+          inputs: { teacher_logprobs: Float32Array.from(teacher[t]) },
+        }),
+      );
+    }
+    return shown;
+  }
+
+  function estimated(options: Partial<DistillationOptions>): number[][][] {
+    const estimator = distillation.create(Object.assign(new DistillationOptions(), options), {});
+    const { advantages } = estimator.estimate([taught()]);
+    return advantages[0].map((turns) => turns!.map((tokens) => Array.from(tokens)));
+  }
+
+  it('gives each token how much more probable the teacher finds it', () => {
+    const expected = [[0.5, -2], [0.25]];
+    expect(estimated({})).toEqual([expected, expected]);
+    expect(estimated({ coef: 2 })[0]).toEqual([[1, -4], [0.5]]);
+  });
+
+  it('discounts the tokens after it, within a turn', () => {
+    expect(estimated({ discount: 0.5 })[0]).toEqual([[0.5 - 1, -2], [0.25]]);
+  });
+
+  it('adds the return minus the mean of its group', () => {
+    expect(estimated({ rewards: true })).toEqual([
+      [[1, -1.5], [0.75]],
+      [[0, -2.5], [-0.25]],
+    ]);
+  });
+
+  it('reports the divergence from the teacher, and learns from groups with equal rewards', () => {
+    const { metrics } = distillation.create(new DistillationOptions(), {}).estimate([taught()]);
+    // Mean of log π_sample − log π_teacher over −0.5, 2 and −0.25, twice.
+    expect(metrics?.teacher_kl).toBeCloseTo(1.25 / 3, 6);
+    expect(distillation.learnsFromEveryGroup).toBe(true);
   });
 });

@@ -1,6 +1,7 @@
 import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import {
+  ADAPTER_CONFIG,
   baseModelFields,
   loadAdapter,
   loadModelFolder,
@@ -8,7 +9,7 @@ import {
   saveModelFolder,
   type FloatDtype,
 } from '@ui-rl/models';
-import { ADAPTER_CONFIG, baseModelFolder, holdsAdapter, weightsFolder } from './model-choice';
+import { baseModelFolder, holdsAdapter, weightsFolder } from './model-choice';
 
 export const EXPORT_DTYPES = {
   float32: 'F32',

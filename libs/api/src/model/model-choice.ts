@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describeError } from '@ui-rl/retry';
 import { parseCheckpointName, type BaseModel } from '@ui-rl/contracts';
-import { parseHubName, pinnedName } from '@ui-rl/models';
+import { ADAPTER_CONFIG, parseHubName, pinnedName } from '@ui-rl/models';
 import { locateCheckpoint } from './locate-checkpoint';
 import { modelFolder, type FetchOptions } from './model-folder';
 
@@ -25,8 +25,6 @@ export interface ChosenModel {
   /** Adapter for the model. */
   adapterDir?: string;
 }
-
-export const ADAPTER_CONFIG = 'adapter_config.json';
 
 /**
  * Fetches the chosen model to this machine. @throws an error that says which option to set if something is missing

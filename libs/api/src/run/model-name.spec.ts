@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readServiceSettings, type RunFile } from '@ui-rl/settings';
-import { nameModelFolder } from './model-name';
+import { nameModelFolders } from './model-name';
 
 let folder: string;
 beforeAll(() => {
@@ -11,11 +11,12 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const run = (name: string) => ({ model: { name, prompt: 'compact' } }) as unknown as RunFile;
+const run = (name: string, teacher?: string) =>
+  ({ model: { name, prompt: 'compact' }, teacher: { name: teacher } }) as unknown as RunFile;
 
 /** The run's model and the models that the service's environment names. */
 function named(name: string, known: Record<string, string> = {}) {
-  const { run: changed, env } = nameModelFolder(run(name), known);
+  const { run: changed, env } = nameModelFolders(run(name), known);
   return { model: changed.model, models: readServiceSettings('learner', env).models };
 }
 
@@ -33,9 +34,23 @@ it('takes no name that means another folder', () => {
   expect(named(join(folder, 'lab'), { lab: join(folder, 'lab') }).model.name).toBe('lab');
 });
 
+it('names the folder of a teacher, too', () => {
+  mkdirSync(join(folder, 'teachers/lab'), { recursive: true });
+  const given = run(join(folder, 'lab'), join(folder, 'teachers/lab'));
+  const { run: changed, env } = nameModelFolders(given, {});
+  expect([changed.model.name, changed.teacher.name]).toEqual(['lab', 'lab-2']);
+  expect(readServiceSettings('learner', env).models).toMatchObject({
+    lab: join(folder, 'lab'),
+    'lab-2': join(folder, 'teachers/lab'),
+  });
+  expect(() => nameModelFolders(run('small', join(folder, 'none')), {})).toThrow(
+    /teacher\.name is .*none, but there is no such folder/,
+  );
+});
+
 it('leaves names as they are', () => {
   const given = run('org/name@main');
-  expect(nameModelFolder(given, { lab: '/lab' })).toEqual({ run: given, env: {} });
+  expect(nameModelFolders(given, { lab: '/lab' })).toEqual({ run: given, env: {} });
 });
 
 it('says what is wrong with a folder', () => {

@@ -1,14 +1,16 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { isModelName, writeModelNames, type ModelNames, type RunFile } from '@ui-rl/settings';
+import { isModelName, modelsOfRun, writeModelNames, type ModelNames, type RunFile } from '@ui-rl/settings';
 
 /** Rejects a folder: on other machines, services of a broker may have a different folder at that path, or none. */
-export function refuseModelFolder({ model }: RunFile): void {
-  if (isModelName(model.name)) return;
-  const name = nameOf(model.name);
-  throw new Error(
-    `model.name is the folder ${model.name}, which the services of a broker may not have: start the learner with UIRL_MODELS=${name}=${model.name} and name the model ${name}, or name one of the hub (organisation/name)`,
-  );
+export function refuseModelFolder(run: RunFile): void {
+  for (const { option, name: folder } of modelsOfRun(run)) {
+    if (isModelName(folder)) continue;
+    const name = nameOf(folder);
+    throw new Error(
+      `${option} is the folder ${folder}, which the services of a broker may not have: start the learner with UIRL_MODELS=${name}=${folder} and name the model ${name}, or name one of the hub (organisation/name)`,
+    );
+  }
 }
 
 export interface LocalModel {
@@ -17,17 +19,22 @@ export interface LocalModel {
   env: Readonly<Record<string, string>>;
 }
 
-/** Assigns a name to a model's folder, for services on this machine. @throws if the folder does not exist */
-export function nameModelFolder(run: RunFile, known: ModelNames): LocalModel {
-  const folder = run.model.name;
-  if (isModelName(folder)) return { run, env: {} };
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    throw new Error(`model.name is ${folder}, but there is no such folder`);
-  }
-  const name = freeName(nameOf(folder), folder, known);
+/** Assigns names to the folders of a run's models, for services on this machine. @throws if one does not exist */
+export function nameModelFolders(run: RunFile, known: ModelNames): LocalModel {
   const named = structuredClone(run);
-  named.model.name = name;
-  return { run: named, env: { UIRL_MODELS: writeModelNames({ ...known, [name]: folder }) } };
+  const added: Record<string, string> = {};
+  for (const model of modelsOfRun(named)) {
+    const folder = model.name;
+    if (isModelName(folder)) continue;
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
+      throw new Error(`${model.option} is ${folder}, but there is no such folder`);
+    }
+    const name = freeName(nameOf(folder), folder, { ...known, ...added });
+    model.rename(name);
+    added[name] = folder;
+  }
+  if (Object.keys(added).length === 0) return { run, env: {} };
+  return { run: named, env: { UIRL_MODELS: writeModelNames({ ...known, ...added }) } };
 }
 
 function nameOf(folder: string): string {

@@ -22,7 +22,7 @@ import { howToAllow } from './how-to-allow';
 import { missingActors } from './missing-actors';
 import { missingServices } from './missing-services';
 import { decideOnLogDir } from './log-dir';
-import { nameModelFolder } from './model-name';
+import { nameModelFolders } from './model-name';
 import { placeRun } from './log-path';
 import { findMonitorPage } from './monitor-page';
 import { brokerHost, ownHost } from './run-host';
@@ -110,7 +110,7 @@ export async function startRun(
   const notes = [...loaded.notes, length, placed.note].filter((note) => note !== undefined);
   const { runsDir } = placed;
   const { run, env } =
-    services === 'own' ? nameModelFolder(placed.run, settings.models) : { run: placed.run, env: {} };
+    services === 'own' ? nameModelFolders(placed.run, settings.models) : { run: placed.run, env: {} };
   const runId = newRunId(run.logging.run_name);
   const observer = new RunObserver();
   const host = await (services === 'broker'

@@ -15,7 +15,7 @@ import {
   type LoraPlan,
 } from './plan';
 
-const configFile = 'adapter_config.json';
+export const ADAPTER_CONFIG = 'adapter_config.json';
 const weightsFile = 'adapter_model.safetensors';
 
 /** An adapter read from a PEFT folder. */
@@ -70,7 +70,7 @@ export async function saveAdapter(
   checkTensors(plan, tensors, dir);
   await mkdir(dir, { recursive: true });
   await writeSafetensors(join(dir, weightsFile), tensors);
-  await writeFile(join(dir, configFile), `${JSON.stringify(configOf(plan, baseModel), null, 2)}\n`);
+  await writeFile(join(dir, ADAPTER_CONFIG), `${JSON.stringify(configOf(plan, baseModel), null, 2)}\n`);
 }
 
 function checkTensors(plan: LoraPlan, tensors: ReadonlyMap<string, FloatTensor>, where: string): void {
@@ -222,11 +222,11 @@ function withPresentNames(
  * @throws ModelError if it is not a LoRA adapter, uses an unsupported feature, or does not fit the model.
  */
 export async function loadAdapter(dir: string, family: Family): Promise<LoadedAdapter> {
-  const file = join(dir, configFile);
+  const file = join(dir, ADAPTER_CONFIG);
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw new ModelError(
       'missing-file',
-      `${file}: cannot be read; a PEFT adapter folder holds ${configFile} and ${weightsFile}`,
+      `${file}: cannot be read; a PEFT adapter folder holds ${ADAPTER_CONFIG} and ${weightsFile}`,
       {
         cause,
       },

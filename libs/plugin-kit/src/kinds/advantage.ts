@@ -1,8 +1,11 @@
 import type { Task } from '@ui-rl/contracts';
 import type { ComponentBase } from './component';
 
-/** Per-token arrays that the learner can compute before it estimates advantages. */
-export const ADVANTAGE_INPUTS = ['values', 'reference_logprobs'] as const;
+/**
+ * Per-token arrays that the learner can compute before it estimates advantages: `values` of the critic, and
+ * log-probabilities under the base model (`reference_logprobs`) or the run's teacher (`teacher_logprobs`).
+ */
+export const ADVANTAGE_INPUTS = ['values', 'reference_logprobs', 'teacher_logprobs'] as const;
 export type AdvantageInput = (typeof ADVANTAGE_INPUTS)[number];
 
 /** One turn of an episode: T sampled tokens. */

@@ -7,7 +7,7 @@ import { answeringScore, type Examined } from '../answering/score';
 import { modelOfStage, type OnProgress, saveModel, type StageOptions, trainStage } from '../stages/stage';
 import { openScreens, type SourceOptions } from '../supply/draw';
 
-/** Trains the whole model, including the vision tower, to predict the next action of tasks. */
+/** Trains the decoder to predict the next action of tasks. */
 export async function actingStage(
   options: StageOptions,
   onProgress: OnProgress,
@@ -15,8 +15,8 @@ export async function actingStage(
 ): Promise<void> {
   const { dir, optimizer: matrices, device } = options;
   const folder = await modelOfStage(dir, 'point');
-  const trained = await answeringWeights(folder, 'trained', { matrices, device });
-  const answerer = new Answerer(folder, trained, 'trained');
+  const trained = await answeringWeights(folder, 'frozen', { matrices, device });
+  const answerer = new Answerer(folder, trained, 'frozen');
   onEnd(() => answerer.release());
   const examined = await examination(options);
   const scratch = mkdtempSync(join(tmpdir(), 'ui-rl-acting-'));

@@ -7,6 +7,7 @@ import { EnvironmentGroup } from './environment';
 import { EvaluationGroup } from './evaluation';
 import { ModelGroup } from './model';
 import { RolloutGroup } from './rollout';
+import { TeacherGroup } from './teacher';
 import { TrainingGroup } from './training';
 
 const FOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
@@ -134,6 +135,10 @@ export class RunFile {
   @Doc('critic, for algorithms with state values (PPO)')
   @Group(() => CriticGroup)
   critic: CriticGroup;
+
+  @Doc('teacher, for algorithm.advantage distillation')
+  @Group(() => TeacherGroup)
+  teacher: TeacherGroup;
 
   @Doc('evaluation')
   @Group(() => EvaluationGroup)

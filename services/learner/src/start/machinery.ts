@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describeError } from '@ui-rl/retry';
 import { type PromptFolder, checkRendererName, loadPromptFolder, makeRenderer } from '@ui-rl/models';
-import type { Engine, Log, Sampler } from '@ui-rl/plugin-kit';
+import type { Engine, EngineContext, Log, Sampler } from '@ui-rl/plugin-kit';
 import { Misconfigured } from '@ui-rl/service';
 import { readVariables, trainableOf, type RunFile } from '@ui-rl/settings';
 import type { LearnerState } from '../checkpoints/checkpoint-folder';
@@ -17,6 +17,7 @@ import type { StoredEpisodes } from '../training/stored/stored-episodes';
 import { RunWarnings } from '../warnings';
 import { log, logger } from './log';
 import type { StartOptions } from './start-options';
+import { startTeacher } from './teacher';
 
 /** The resources of a learner that have to be stopped. */
 export interface Machinery {
@@ -28,13 +29,16 @@ export interface Machinery {
   engine: Engine;
   models: RunModels;
   sampler: Sampler;
+  /** Scores the policy's tokens, in a run with a teacher. */
+  teacher: Engine | undefined;
 }
 
 export async function startMachinery(
-  { bus, run, options, machine, components, lease }: StartOptions,
+  start: StartOptions,
   { dir: modelDir, base }: FoundModel,
   state: LearnerState | undefined,
 ): Promise<Machinery> {
+  const { bus, run, options, machine, components, lease } = start;
   const { model, training } = options;
   const { deterministic } = training;
   const algorithm = makeAlgorithm(algorithmOptions(options), components, training.max_steps);
@@ -49,7 +53,7 @@ export async function startMachinery(
     folder.imageProcessor,
     async (sha256) => (await stored?.image(sha256)) ?? blobs.get(sha256),
   );
-  const engine = await components.create('engine', options.engine, {
+  const context: EngineContext = {
     modelDir,
     modelName: model.name,
     cacheDir: machine.cacheDir,
@@ -76,9 +80,12 @@ export async function startMachinery(
     fetchImage: (sha256) => screenshots.bytesOf(sha256),
     log: engineLog(warnings, lease.epoch),
     onProgress: (line) => logger.log(line),
-  });
+  };
+  const engine = await components.create('engine', options.engine, context);
   let processes: BusProcesses | undefined;
+  let teacher: Engine | undefined;
   try {
+    teacher = await startTeacher(start, { folder, context });
     const { device } = await engine.info();
     const image = (sha256: string): Promise<Uint8Array | null> => screenshots.bytesOf(sha256);
     processes = new BusProcesses({ bus, runId, lease, base, device, image, warnings });
@@ -96,9 +103,10 @@ export async function startMachinery(
     });
     refuseUpdatesInFlight(options, sampler);
     const models = new RunModels(engine, critic !== undefined);
-    return { algorithm, folder, stored, screenshots, engine, models, sampler };
+    return { algorithm, folder, stored, screenshots, engine, models, sampler, teacher };
   } catch (error) {
     await processes?.stop();
+    await teacher?.stop();
     await engine.stop();
     throw error;
   }
@@ -145,8 +153,8 @@ function refuseUpdatesInFlight({ async: pace, sampler: { name } }: RunFile, samp
 }
 
 /** Logs failures, so that they do not hide why the start failed. */
-export async function stopMachinery({ sampler, engine }: Machinery): Promise<void> {
-  for (const part of [sampler, engine]) {
-    await part.stop().catch((error: unknown) => logger.error(describeError(error)));
+export async function stopMachinery({ sampler, engine, teacher }: Machinery): Promise<void> {
+  for (const part of [sampler, engine, teacher]) {
+    await part?.stop().catch((error: unknown) => logger.error(describeError(error)));
   }
 }

@@ -1,5 +1,4 @@
-import { type Lease, LeaseLost, resolveCheckpoint } from '@ui-rl/bus';
-import { parseSharedFileName } from '@ui-rl/contracts';
+import { type Lease, LeaseLost } from '@ui-rl/bus';
 import { makeRenderer } from '@ui-rl/models';
 import { ApiError } from '@ui-rl/openai-api';
 import { redactRunFile } from '@ui-rl/settings';
@@ -14,6 +13,7 @@ import { type RunFolder, RunSkipped } from '../run-folder';
 import { trackEvaluations } from '../tracking/evaluations';
 import { Trackers } from '../tracking/trackers';
 import { begin } from './begin';
+import { locate } from './locate';
 import { log, logger } from './log';
 import { type Machinery, startMachinery, stopMachinery } from './machinery';
 import { type Resumed, folderOf, modelOf, progressOf, readState } from './resumed';
@@ -70,7 +70,7 @@ async function resumeTracked(
   trackers: Trackers,
 ): Promise<Learner> {
   const { bus, run, options, lease, onFailure } = start;
-  const { engine, models, sampler } = machinery;
+  const { engine, models, sampler, teacher } = machinery;
   const { runId } = run.record;
   const weights = weightsOf(start, machinery);
   const training = trainingOf(start, machinery, resumed, weights, trackers);
@@ -84,7 +84,7 @@ async function resumeTracked(
       : `run ${runId} continues from checkpoint ${checkpoints.folder.pathOf(state.step)}`,
   );
   return new Learner({
-    ...{ runId, bus, lease, options, engine, sampler, weights, trackers, onFailure },
+    ...{ runId, bus, lease, options, engine, sampler, teacher, weights, trackers, onFailure },
     ...training,
     ...policyOf(start, machinery, weights),
     evaluations: await trackEvaluations(bus, runId, trackers),
@@ -97,12 +97,6 @@ function weightsOf(start: StartOptions, { engine, sampler }: Machinery): PolicyW
     locate: (name) => locate(start, name),
     updatesInFlight: start.options.async.in_flight_updates,
   });
-}
-
-/** The folder of a checkpoint, or of an uploaded one, by its address. */
-function locate({ bus, machine: { runsDir, cacheDir } }: StartOptions, name: string): Promise<string> {
-  if (parseSharedFileName(name) !== undefined) return bus.files.fetch(name, cacheDir);
-  return resolveCheckpoint(name, { runsDir, cacheDir, archive: bus.checkpoints });
 }
 
 /** The policy for actors, and for outside clients. */

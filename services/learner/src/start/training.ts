@@ -41,7 +41,7 @@ export function trainingOf(
 ): Training {
   const { bus, run, options, lease } = start;
   const { runId } = run.record;
-  const { engine, models, folder, screenshots } = machinery;
+  const { engine, teacher, models, folder, screenshots } = machinery;
   const { training, async: pace } = options;
   const { group_size: groupSize, max_attempts: maxAttempts } = options.rollout;
   const { imageTokenId, vocabSize } = folder.family.shape;
@@ -73,7 +73,7 @@ export function trainingOf(
   progress.warmStartSteps = warmStart?.steps ?? progress.warmStartSteps;
   if (progress.warmStartSteps > 0) checkpoints.keep(progress.warmStartSteps);
   const algorithm = delayed(machinery.algorithm, progress.warmStartSteps);
-  const trainer = new BatchTrainer(engine, algorithm, context);
+  const trainer = new BatchTrainer(engine, algorithm, context, teacher);
   const reports = new StepReports({
     ...{ runId, bus, progress, weights, checkpoints, trackers, warnings },
     episodeLog: new EpisodeLog({

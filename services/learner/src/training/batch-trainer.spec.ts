@@ -60,6 +60,8 @@ const seer = { kind: 'advantage', name: 'seer', inputs: ['values'], create: () =
 module.exports.components = [parity, nearReference, plainDescent, plain, returnsLoss, critic, seer];
 `;
 
+/** Tokens of the model. */
+const VOCABULARY = 300;
 const model = join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a/model');
 const context = { imageTokenId: -1, imagesOfPrompt: () => Promise.resolve([]) };
 
@@ -75,8 +77,13 @@ beforeAll(async () => {
 afterAll(() => rm(dir, { recursive: true }));
 
 beforeEach(async () => {
+  engine = await startEngine();
+});
+afterEach(() => engine.stop());
+
+function startEngine(): Promise<Engine> {
   const lora = { rank: 4, alpha: 8, targets: 'all-linear', dropout: 0, vision: false, rslora: false };
-  engine = await components.create(
+  return components.create(
     'engine',
     { name: 'local', device: 'cpu', threads: 1 },
     {
@@ -95,15 +102,14 @@ beforeEach(async () => {
       onProgress: () => undefined,
     },
   );
-});
-afterEach(() => engine.stop());
+}
 
 /** A turn sampled by the current policy. */
-async function play(prompt: number[], seed: number): Promise<Turn> {
+async function play(prompt: number[], seed: number, maxTokens = 6): Promise<Turn> {
   const { tokens, logprobs } = await engine.sample({
     model: 'policy',
     prompt: { chunks: [{ type: 'text', tokens: prompt }] },
-    maxTokens: 6,
+    maxTokens,
     temperature: 1,
     topP: 1,
     seed,
@@ -112,10 +118,10 @@ async function play(prompt: number[], seed: number): Promise<Turn> {
 }
 
 /** The current log-probability of a turn's answer. */
-async function logprobOf(turn: Turn, policy = 'policy'): Promise<number> {
+async function logprobOf(turn: Turn, policy = 'policy', of = engine): Promise<number> {
   const [trajectory] = groupOf(0, [{ turns: [turn] }]).trajectories;
   const data = [toScore(await sequenceOf(trajectory, turn, context))];
-  const { logprobs } = await engine.forward({ model: policy, data });
+  const { logprobs } = await of.forward({ model: policy, data });
   return logprobs[0].filter((value) => !Number.isNaN(value)).reduce((sum, value) => sum + value, 0);
 }
 
@@ -124,6 +130,7 @@ function train(
   changes: Partial<AlgorithmOptions> = {},
   steps = 1,
   before = 0,
+  teacher?: Engine,
 ): Promise<BatchResult> {
   const options: AlgorithmOptions = {
     advantage: { name: 'dr_grpo' },
@@ -141,7 +148,7 @@ function train(
     minibatches: 1,
     ...changes,
   };
-  const trainer = new BatchTrainer(engine, makeAlgorithm(options, components, 0), context);
+  const trainer = new BatchTrainer(engine, makeAlgorithm(options, components, 0), context, teacher);
   const repeat = async (left: number): Promise<BatchResult> => {
     const result = await trainer.train(groups, before, 'none');
     return left > 1 ? repeat(left - 1) : result;
@@ -208,6 +215,79 @@ it('gives estimators the log-probabilities of the base model, at any policy vers
   });
   // Ratio and weight are 1 before the step, so the loss is minus the mean advantage.
   expect(metrics['optim/loss']).toBeCloseTo(-base, 4);
+});
+
+describe('a teacher', () => {
+  const distilled = { advantage: { name: 'distillation' }, learningRate: 1e-2 };
+  let teacher: Engine;
+
+  /** Its policy finds a turn more probable than the base model does. */
+  beforeEach(async () => {
+    const turn = await play([5, 6, 7], 1);
+    await train([groupOf(0, [{ turns: [turn] }])], { advantage: { name: 'by-turn' }, learningRate: 5e-3 }, 4);
+    [teacher, engine] = [engine, await startEngine()];
+  });
+  afterEach(() => teacher.stop());
+
+  async function batchOf(first: number): Promise<Group> {
+    const turns: Turn[] = [];
+    for (let seed = first; seed < first + 16; seed++) turns.push(await play([5, 6, 7], seed));
+    return groupOf(
+      0,
+      turns.map((turn) => ({ reward: 0, turns: [turn] })),
+    );
+  }
+
+  it('scores the tokens of the policy', async () => {
+    const batch = await batchOf(1);
+    const turns = batch.trajectories.flatMap((trajectory) => trajectory.turns);
+    const tokens = turns.reduce((sum, turn) => sum + turn.tokenIds.length, 0);
+    const own = await Promise.all(turns.map((turn) => logprobOf(turn)));
+    const taught = await Promise.all(turns.map((turn) => logprobOf(turn, 'policy', teacher)));
+    const divergence = own.reduce((sum, value, turn) => sum + value - taught[turn], 0) / tokens;
+    const { metrics } = await train([batch], distilled, 1, 0, teacher);
+    expect(metrics['advantage/teacher_kl']).toBeCloseTo(divergence, 4);
+    // Before the step the ratio is 1, so the loss is minus the mean advantage.
+    expect(metrics['optim/loss']).toBeCloseTo(divergence, 4);
+  });
+
+  it('draws the policy towards it', async () => {
+    const before = await divergence();
+    for (let step = 0; step < 8; step++) {
+      const turns: Turn[] = [];
+      for (let seed = 0; seed < 64; seed++) turns.push(await play([5, 6, 7], 1000 * step + seed, 1));
+      const group = groupOf(
+        0,
+        turns.map((turn) => ({ reward: 0, turns: [turn] })),
+      );
+      await train([group], distilled, 1, step, teacher);
+    }
+    expect(before).toBeGreaterThan(0.05);
+    expect(await divergence()).toBeLessThan(0.7 * before);
+  });
+
+  /** KL(π ‖ π_teacher) of the first token after a prompt, exactly: the sum over the vocabulary. */
+  async function divergence(): Promise<number> {
+    const vocabulary = Array.from({ length: VOCABULARY }, (_, token) => token);
+    const data = vocabulary.map((token) => ({
+      modelInput: { chunks: [{ type: 'text' as const, tokens: [5, 6, 7] }] },
+      targetTokens: [6, 7, token],
+      weights: [0, 0, 1],
+    }));
+    const [own, taught] = await Promise.all(
+      [engine, teacher].map(async (each) => (await each.forward({ model: 'policy', data })).logprobs),
+    );
+    return vocabulary.reduce(
+      (sum, token) => sum + Math.exp(own[token][2]) * (own[token][2] - taught[token][2]),
+      0,
+    );
+  }
+
+  it('is missing', async () => {
+    await expect(train([await batchOf(1)], distilled)).rejects.toThrow(
+      'advantage distillation reads teacher_logprobs, but the run has no teacher',
+    );
+  });
 });
 
 it('corrects for tokens that another policy sampled: weights up to a cap, ratios against the policy before the step', async () => {

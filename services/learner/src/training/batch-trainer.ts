@@ -1,5 +1,5 @@
 import type { TrainedEpisode, Trajectory, Turn } from '@ui-rl/contracts';
-import type { Engine } from '@ui-rl/plugin-kit';
+import type { AdvantageInput, Engine } from '@ui-rl/plugin-kit';
 import { POLICY } from '../checkpoints/run-models';
 import { Group } from '../episodes/groups';
 import type { Algorithm } from './algorithm';
@@ -10,7 +10,6 @@ import { penalizeDrift, type PenalizedAdvantages } from './kl-penalty';
 import { mergeContinuations } from './merge-continuations';
 import { correct, withWeight } from './off-policy';
 import { postKl } from './post-kl';
-import { ReferenceLogprobs } from './reference-logprobs';
 import { assertWithin, isWithin, type StalenessBound } from './staleness';
 import { NOTHING_CARRIED, type Carried } from './stored/kept-episodes';
 import { joinSubsteps, optimizerMetrics } from './step-metrics';
@@ -18,12 +17,12 @@ import { trainedEpisodes } from './trained-tokens';
 import {
   atSampledTokens,
   sequenceOf,
-  toScore,
   toTrain,
   type SequenceContext,
   type TrainedTurn,
   type TurnSequence,
 } from './turn-data';
+import { type LogprobsByTurn, scoreTurns, TurnLogprobs } from './turn-logprobs';
 
 /** The model without its adapter. */
 const REFERENCE = 'base';
@@ -82,6 +81,7 @@ export class BatchTrainer {
     private readonly engine: Engine,
     private readonly algorithm: Algorithm,
     private readonly context: SequenceContext,
+    private readonly teacher?: Engine,
   ) {
     const { critic, minibatches } = algorithm;
     this.critic = critic && new CriticTrainer(engine, critic, minibatches);
@@ -160,7 +160,7 @@ export class BatchTrainer {
   ): Promise<{ parts: Part[]; advantages: PerTurn; metrics: Record<string, number>; carried: Carried }> {
     const { lossComponent, lossInputs, skipsZeroAdvantages, aggregation, constantTokens } = this.algorithm;
     const sequences = await this.sequencesOf(groups);
-    const reference = new ReferenceLogprobs((missing) => this.logprobs(REFERENCE, missing));
+    const reference = new TurnLogprobs((missing) => this.logprobs(REFERENCE, missing));
     // Replayed episodes are old on purpose.
     const mayTrain: MayTrain = (turn) =>
       replayed.has(turn) ? turn.tokenIds.map(() => true) : isWithin(turn, bound);
@@ -222,15 +222,18 @@ export class BatchTrainer {
   private async estimate(
     groups: readonly Group[],
     sequences: ReadonlyMap<Turn, TurnSequence>,
-    reference: ReferenceLogprobs,
+    reference: TurnLogprobs,
     { memory, untrained, mayTrain }: Told & { mayTrain: MayTrain },
   ): Promise<Estimate> {
     const { advantage, estimator, lossComponent } = this.algorithm;
-    const wantsReference = advantage.inputs?.includes('reference_logprobs') === true;
-    const known = wantsReference ? await reference.of([...sequences.values()]) : undefined;
-    const values = await this.critic?.values([...sequences.values()]);
+    const reads = (input: AdvantageInput) => advantage.inputs?.includes(input) === true;
+    const all = [...sequences.values()];
+    const known = reads('reference_logprobs') ? await reference.of(all) : undefined;
+    const taught = reads('teacher_logprobs') ? await this.taught(all) : undefined;
+    const values = await this.critic?.values(all);
     const inputsOf: InputsOf = (turn) => ({
       ...(known === undefined ? {} : { reference_logprobs: known.get(turn) ?? new Float32Array() }),
+      ...(taught === undefined ? {} : { teacher_logprobs: taught.get(turn) ?? new Float32Array() }),
       ...(values === undefined ? {} : { values: values.get(turn) ?? new Float32Array() }),
     });
     const experience = groups.map((group) => experienceOf(group, inputsOf));
@@ -257,10 +260,17 @@ export class BatchTrainer {
     };
   }
 
+  private taught(sequences: readonly TurnSequence[]): Promise<LogprobsByTurn> {
+    if (this.teacher !== undefined) return scoreTurns(this.teacher, POLICY, sequences);
+    throw new Error(
+      `advantage ${this.algorithm.advantage.name} reads teacher_logprobs, but the run has no teacher`,
+    );
+  }
+
   private async penalized(
     advantages: PerTurn,
     sequences: ReadonlyMap<Turn, TurnSequence>,
-    reference: ReferenceLogprobs,
+    reference: TurnLogprobs,
     mayTrain: MayTrain,
   ): Promise<PenalizedAdvantages> {
     const { klPenaltyCoef } = this.algorithm;
@@ -294,16 +304,8 @@ export class BatchTrainer {
     return correct(turns, played, correction, await this.logprobs(POLICY, played));
   }
 
-  /** Log-probabilities of the sampled tokens of each turn under a model. */
-  private async logprobs(
-    model: string,
-    sequences: readonly TurnSequence[],
-  ): Promise<Map<Turn, Float32Array>> {
-    if (sequences.length === 0) return new Map();
-    const { logprobs } = await this.engine.forward({ model, data: sequences.map(toScore) });
-    return new Map(
-      sequences.map((sequence, index) => [sequence.turn, atSampledTokens(sequence, logprobs[index])]),
-    );
+  private logprobs(model: string, sequences: readonly TurnSequence[]): Promise<LogprobsByTurn> {
+    return scoreTurns(this.engine, model, sequences);
   }
 
   private async optimizerStep(

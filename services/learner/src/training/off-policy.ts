@@ -1,6 +1,6 @@
 import type { Turn } from '@ui-rl/contracts';
 import type { Correction } from '@ui-rl/plugin-kit';
-import type { LogprobsByTurn } from './reference-logprobs';
+import type { LogprobsByTurn } from './turn-logprobs';
 import type { TrainedTurn, TurnSequence } from './turn-data';
 
 /**
