@@ -1,5 +1,6 @@
 import ts from 'typescript';
 import { EpisodeQuery } from '../../services/monitor/src/http/episode-query';
+import { RunEdit } from '../../services/monitor/src/http/run-edit';
 import { RunQuery } from '../../services/monitor/src/http/run-query';
 import { expectations } from './messages';
 import { code, page, table, type Page } from './markdown';
@@ -35,7 +36,7 @@ export function httpPage(): Page {
   );
   const mentioned = [...rows.map(([, answers]) => answers), ...sections].join(' ');
   return page('http.md', 'HTTP API of the monitor', '`services/monitor` and `libs/records`', [
-    'Everything is `GET` and changes nothing. An unknown query parameter is refused with status 400, an unknown id with 404.',
+    'Everything is `GET` and changes nothing, except the route marked `PATCH`. An unknown query parameter or field is refused with status 400, an unknown id with 404, and a change from the page of another address with 403.',
     table(['route', 'answers with', 'what'], rows),
     CHANGES,
     `Described with the [messages](messages.md#messages): ${messagesIn(mentioned).join(', ')}.`,
@@ -43,6 +44,9 @@ export function httpPage(): Page {
     table(['parameter', 'check', 'what'], parametersOf('run-query', RunQuery)),
     '## Parameters of `/api/runs/:run/episodes`',
     table(['parameter', 'check', 'what'], parametersOf('episode-query', EpisodeQuery)),
+    '## Body of `PATCH /api/runs/:run`',
+    'JSON, with `Content-Type: application/json`. Missing fields stay as they are.',
+    table(['field', 'check', 'what'], parametersOf('run-edit', RunEdit)),
     ...sections,
   ]);
 }
@@ -68,13 +72,19 @@ function routesOf(controller: ts.ClassDeclaration): string[][] {
   const base = decoratorOf(controller, 'Controller');
   if (base === undefined) return [];
   return controller.members.filter(ts.isMethodDeclaration).flatMap((method) => {
-    const path = decoratorOf(method, 'Get') ?? decoratorOf(method, 'Sse');
+    const changed = decoratorOf(method, 'Patch');
+    const path = changed ?? decoratorOf(method, 'Get') ?? decoratorOf(method, 'Sse');
     if (path === undefined) return [];
     const type = method.type?.getText().replace(/^(Promise|Observable)<(.*)>$/s, '$2') ?? '';
     const query = method.parameters.flatMap((each) => decoratorOf(each, 'Query') ?? []);
     const parameters = query.filter((name) => name !== '').map((name) => `?${name}=`);
+    const verb = changed === undefined ? '' : 'PATCH ';
     return [
-      [code(`/${[base, path].filter(Boolean).join('/')}${parameters.join('')}`), code(type), docOf(method)],
+      [
+        code(`${verb}/${[base, path].filter(Boolean).join('/')}${parameters.join('')}`),
+        code(type),
+        docOf(method),
+      ],
     ];
   });
 }

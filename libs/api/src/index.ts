@@ -114,6 +114,7 @@ export {
   type KnownRun,
   type MeasuredRun,
 } from './run/runs';
+export { editRun } from './run/edit-run';
 export { startRun, type RunOptions, type StartedRun, type TrainResult } from './run/start-run';
 export { train } from './run/train';
 export { serveTinker, type ServedTinker, type ServeTinkerOptions } from './serve/tinker';

@@ -6,7 +6,7 @@ export * from './migrate';
 export * from './queries/curves';
 export { findEpisode, findPrompt, findStep, listEpisodes } from './queries/episodes';
 export { compareEvaluations } from './queries/evaluations';
-export { findConfiguration, findRun, listRuns, type RecordedConfiguration } from './queries/runs';
+export { editRun, findConfiguration, findRun, listRuns, type RecordedConfiguration } from './queries/runs';
 export * from './queries/trajectories';
 export * from './recorder';
 export { type KeyedEvent, storable } from './rows';

@@ -2,8 +2,10 @@ import type { RunEvent } from '@ui-rl/contracts';
 import { backends, trajectory, type Bed } from '../test/bed';
 import {
   type Database,
+  editRun,
   type EpisodeFilter,
   type EpisodePage,
+  findRun,
   listEpisodes,
   listRuns,
   listTrajectories,
@@ -47,6 +49,32 @@ describe.each(backends)('lists on %s', (_name, start) => {
     }
     expect(pages.toSorted()).toEqual(ids);
     expect(await found({ search: 'list', before: 'no run' })).toHaveLength(3);
+  });
+
+  test('runs are named, tagged and archived; a search finds what people wrote, lists leave archived ones out', async () => {
+    const at = '2020-01-03T00:00:00.000Z';
+    const events = ['label-a', 'label-b'].map((runId) => ({
+      ...{ key: runId, event: { type: 'run_created', runId, at, config: { name: runId } } },
+    }));
+    await record(database.dataSource, { trajectories: [], events });
+    const found = async (filter: RunFilter) =>
+      (await listRuns(database.dataSource, filter)).map(({ id }) => id);
+    const labels = { name: 'Wider LoRA', notes: 'rank 64,\nsame seed', tags: ['paper', '100%'] };
+    expect(await editRun(database.dataSource, 'label-a', labels)).toEqual({ ...labels, archived: false });
+    for (const search of ['wider', 'SAME', 'aper', '100%']) {
+      expect(await found({ search })).toEqual(['label-a']);
+    }
+    expect(await found({ search: 'paper100' })).toEqual([]);
+    expect(await editRun(database.dataSource, 'label-a', { archived: true })).toMatchObject(labels);
+    expect(await found({ search: 'label-' })).toEqual(['label-b']);
+    expect((await found({ search: 'label-', archived: 'yes' })).toSorted()).toEqual(['label-a', 'label-b']);
+    expect(await findRun(database.dataSource, 'label-a')).toMatchObject({ ...labels, archived: true });
+    // A run that begins again keeps them.
+    await record(database.dataSource, { trajectories: [], events });
+    expect(await editRun(database.dataSource, 'label-a', {})).toEqual({ ...labels, archived: true });
+    expect(await editRun(database.dataSource, 'no-such-run', { name: 'x' })).toBeNull();
+    await editRun(database.dataSource, 'label-b', { name: 'a\0b', tags: [] });
+    expect(await findRun(database.dataSource, 'label-b')).toMatchObject({ name: 'a\uFFFDb', tags: [] });
   });
 
   test('runs are sorted by what they are asked for, across pages', async () => {

@@ -27,7 +27,17 @@ export interface EvaluationView {
   at: string;
 }
 
-export interface RunSummary {
+/** Labels that people give a run. */
+export interface RunLabels {
+  /** Empty without one. */
+  name: string;
+  notes: string;
+  tags: string[];
+  /** Whether lists leave it out. */
+  archived: boolean;
+}
+
+export interface RunSummary extends RunLabels {
   id: string;
   createdAt: string;
   phase: string | null;
@@ -84,8 +94,10 @@ export type SortOrder = (typeof SORT_ORDERS)[number];
 
 /** Which runs to list. */
 export interface RunFilter {
-  /** Part of the id, case-insensitive. */
+  /** Part of the id, the name, the notes or a tag, case-insensitive. */
   search?: string;
+  /** Whether archived runs are listed, too. Default `no`. */
+  archived?: 'yes' | 'no';
   /** Default `created`. `success`: of the latest evaluation of unseen goals. */
   sort?: RunSort;
   /** Default `desc`: the newest or largest first. */

@@ -7,9 +7,12 @@ export interface LiveChange {
   runId: string;
   /** Number of new trajectories. */
   episodes: number;
-  /** Types of the new events. */
+  /** Types of the new events; `edited`: a reader changed the labels. */
   events: string[];
 }
+
+/** A commit to a run: a new episode, or an event of this type. */
+type Commit = { runId: string; event: string | null };
 
 const LET_IN_MS = 2_000;
 
@@ -30,7 +33,12 @@ export class LiveChanges {
   }
 
   committed(items: readonly Item[]): void {
-    if (this.emitter.listenerCount('items') > 0) this.emitter.emit('items', items);
+    if (this.emitter.listenerCount('items') > 0) this.emitter.emit('items', items.map(commitOf));
+  }
+
+  /** Announces that a reader changed the labels of a run. */
+  edited(runId: string): void {
+    this.emitter.emit('items', [{ runId, event: 'edited' }] satisfies Commit[]);
   }
 
   /** Changes of one run, or of all; those of an interval are sent together. */
@@ -48,8 +56,8 @@ export class LiveChanges {
         subscriber.next([...changes.values()]);
         changes.clear();
       };
-      const gather = (items: readonly Item[]) => {
-        for (const item of items) add(changes, item, runId);
+      const gather = (commits: readonly Commit[]) => {
+        for (const commit of commits) add(changes, commit, runId);
         if (changes.size > 0) timer ??= setTimeout(flush, this.everyMs);
       };
       this.emitter.on('items', gather);
@@ -61,11 +69,16 @@ export class LiveChanges {
   }
 }
 
-function add(changes: Map<string, LiveChange>, item: Item, only?: string): void {
-  const runId = 'trajectory' in item ? item.trajectory.request.runId : item.event.event.runId;
+function commitOf(item: Item): Commit {
+  if ('trajectory' in item) return { runId: item.trajectory.request.runId, event: null };
+  const { runId, type } = item.event.event;
+  return { runId, event: type };
+}
+
+function add(changes: Map<string, LiveChange>, { runId, event }: Commit, only?: string): void {
   if (only !== undefined && runId !== only) return;
   const change = changes.get(runId) ?? { runId, episodes: 0, events: [] };
   changes.set(runId, change);
-  if ('trajectory' in item) change.episodes++;
-  else if (!change.events.includes(item.event.event.type)) change.events.push(item.event.event.type);
+  if (event === null) change.episodes++;
+  else if (!change.events.includes(event)) change.events.push(event);
 }

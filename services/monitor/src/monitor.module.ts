@@ -8,6 +8,7 @@ import { ApiController } from './http/api.controller';
 import { HealthController } from './http/health.controller';
 import { LiveController } from './http/live.controller';
 import { DeadLetterController } from './http/dead-letter.controller';
+import { RunEditController } from './http/run-edit.controller';
 import { READERS, READING } from './http/query-gate';
 import { LiveChanges } from './live';
 import { Batcher } from './recording/batcher';
@@ -30,6 +31,7 @@ export class MonitorModule {
       controllers: [
         RecordingController,
         ApiController,
+        RunEditController,
         LiveController,
         DeadLetterController,
         HealthController,

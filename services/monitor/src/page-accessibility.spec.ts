@@ -1,7 +1,7 @@
 import type { BusService } from '@ui-rl/bus';
 import { eventually } from '@ui-rl/testkit';
-import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright';
+import { axeFindings } from '../test/axe-findings';
 import { type OpenPage, openPage, phoneScreens, VIEWPORTS } from '../test/open-page';
 import { COMPARED, publishCompared, publishRun, RUN } from '../test/shown-run';
 
@@ -56,15 +56,6 @@ const PAGES: [name: string, path: string, ready: string][] = [
   ['dead letters', 'dead-letters', 'h1'],
 ];
 
-/** Findings of axe, with the elements and the reasons. */
-async function findings(): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<AxeResults>('axe.run()');
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ''}`),
-  );
-}
-
 it.each(PAGES)(
   'axe finds nothing on the page of %s, on a phone and in dark on a desktop',
   async (_, path, ready) => {
@@ -78,7 +69,7 @@ it.each(PAGES)(
       await page
         .locator('details')
         .evaluateAll((all) => all.forEach((each) => each.setAttribute('open', '')));
-      expect({ colorScheme, found: await findings() }).toEqual({ colorScheme, found: [] });
+      expect({ colorScheme, found: await axeFindings(page) }).toEqual({ colorScheme, found: [] });
     }
     await page.emulateMedia({ colorScheme: 'light' });
   },

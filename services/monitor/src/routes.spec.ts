@@ -11,6 +11,7 @@ import { type NatsServer, startNats } from '@ui-rl/testkit';
 import { ApiController } from './http/api.controller';
 import { DeadLetterController } from './http/dead-letter.controller';
 import { HealthController } from './http/health.controller';
+import { RunEditController } from './http/run-edit.controller';
 import { LiveController } from './http/live.controller';
 import { type Monitor, startMonitor } from './server';
 
@@ -41,7 +42,14 @@ afterAll(async () => {
 
 /** All routes of the monitor. */
 function routes(): string[] {
-  return [ApiController, LiveController, DeadLetterController, HealthController].flatMap((controller) => {
+  const controllers = [
+    ApiController,
+    RunEditController,
+    LiveController,
+    DeadLetterController,
+    HealthController,
+  ];
+  return controllers.flatMap((controller) => {
     const base = Reflect.getMetadata(PATH_METADATA, controller) as string;
     const prototype = controller.prototype as unknown as Record<string, object>;
     return Object.getOwnPropertyNames(prototype).flatMap((name) => {
@@ -100,6 +108,7 @@ const QUERIES = [
   'evaluation',
   'before',
   'search',
+  'archived',
   'limit',
   'purpose',
   'status',
@@ -107,7 +116,7 @@ const QUERIES = [
 ];
 
 it('finds every route', () => {
-  expect(routes()).toHaveLength(18);
+  expect(routes()).toHaveLength(19);
   expect(routes()).toEqual(
     expect.arrayContaining(['/api/runs/:run/steps/:step', '/api/dead-letters', '/api/live']),
   );

@@ -135,6 +135,63 @@ test('an answer is compressed, and asked for since an earlier one it is the chan
   expect([unknown.headers.get('delta-base'), unknown.body]).toEqual([null, now.body]);
 });
 
+test('people name, tag, annotate and archive a run within bounds; pages learn of it at once', async () => {
+  const runId = 'edited';
+  await publisher.event({ type: 'run_created', runId, config: { name: 'edited' } }, 'created');
+  const idsOf = async (query = '') =>
+    (await get<RunSummary[]>(`/api/runs?search=edited${query}`)).map(({ id }) => id);
+  await eventually('the run', async () => (await idsOf()).length === 1);
+  const edit = async (body: unknown, id = runId) => {
+    const response = await fetch(`${monitor.url}/api/runs/${id}`, {
+      ...{ method: 'PATCH', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) },
+    });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+  const live = await fetch(`${monitor.url}/api/live?run=${runId}`);
+  const tags = [' paper ', 'seed 2', 'paper'];
+  const labels = { name: 'Wider <b>LoRA</b>', notes: 'one\ntwo', tags: ['paper', 'seed 2'], archived: false };
+  expect(await edit({ name: ' Wider <b>LoRA</b> ', notes: 'one\ntwo', tags })).toEqual({
+    status: 200,
+    body: labels,
+  });
+  const decoder = new TextDecoder();
+  let said = '';
+  for await (const part of live.body!) {
+    said += decoder.decode(part, { stream: true });
+    if (said.includes('"edited"]')) break;
+  }
+  expect(said).toContain(JSON.stringify([{ runId, episodes: 0, events: ['edited'] }]));
+  expect(await edit({ archived: true })).toEqual({ status: 200, body: { ...labels, archived: true } });
+  expect([await idsOf(), await idsOf('&archived=yes')]).toEqual([[], [runId]]);
+  expect(await get(`/api/runs/${runId}`)).toMatchObject({ name: labels.name, archived: true });
+  const refused: [body: unknown, says: RegExp][] = [
+    [{ name: 'x'.repeat(101) }, /name must be shorter than or equal to 100 characters/],
+    [{ name: 'two\nlines' }, /name must be one line/],
+    [{ name: null }, /name must not be null/],
+    [{ notes: 'x'.repeat(10_001) }, /notes must be shorter/],
+    [{ notes: 7 }, /notes must be a string/],
+    [
+      { tags: Array.from({ length: 21 }, (_, index) => String(index)) },
+      /tags must contain no more than 20 elements/,
+    ],
+    [{ tags: ['a,b'] }, /without a comma/],
+    [{ tags: [' '] }, /each tag must have 1 to 50 characters/],
+    [{ tags: 'paper' }, /tags must be an array/],
+    [{ archived: 'yes' }, /archived must be a boolean/],
+    [{ phase: 'finished' }, /property phase should not exist/],
+  ];
+  for (const [body, says] of refused) {
+    const answer = await edit(body);
+    expect({ status: answer.status, said: [answer.body.message].flat().join() }).toEqual({
+      status: 400,
+      said: expect.stringMatching(says) as unknown,
+    });
+  }
+  expect(await edit({ name: 'x' }, 'no-such-run')).toMatchObject({ status: 404 });
+  expect(await edit({}, '..%2f')).toMatchObject({ status: 400 });
+  expect(await edit({ archived: false })).toEqual({ status: 200, body: labels });
+});
+
 test('a run that was announced without explanation is explained by what the monitor knows, without secrets', async () => {
   const runId = 'by-hand';
   const config = {

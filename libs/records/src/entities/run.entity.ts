@@ -26,4 +26,18 @@ export class RunEntity {
 
   @Column({ name: 'phase_reason', type: 'text', nullable: true })
   phaseReason: string | null;
+
+  /** Given by a person; empty without one. */
+  @Column({ type: 'text', default: '' })
+  name: string;
+
+  @Column({ type: 'text', default: '' })
+  notes: string;
+
+  @Column({ type: 'text', array: true, default: [] })
+  tags: string[];
+
+  /** Whether lists leave it out. */
+  @Column({ type: 'boolean', default: false })
+  archived: boolean;
 }

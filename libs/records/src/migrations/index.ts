@@ -7,6 +7,7 @@ import { TurnsWithKeptTokens1795400000000 } from './1795400000000-turns-with-kep
 import { TrajectoriesWithVerdicts1795420000000 } from './1795420000000-trajectories-with-verdicts';
 import { TurnsWithScreenText1795430000000 } from './1795430000000-turns-with-screen-text';
 import { TokenView1795440000000 } from './1795440000000-token-view';
+import { RunsWithLabels1795450000000 } from './1795450000000-runs-with-labels';
 
 /** In order; append new ones at the end. */
 export const migrations = [
@@ -19,4 +20,5 @@ export const migrations = [
   TrajectoriesWithVerdicts1795420000000,
   TurnsWithScreenText1795430000000,
   TokenView1795440000000,
+  RunsWithLabels1795450000000,
 ];

@@ -1,18 +1,20 @@
 import type { DataSource } from 'typeorm';
-import type { RunEntity } from '../entities';
+import { RunEntity } from '../entities';
+import { storable } from '../rows';
 import type {
   CheckpointView,
   EvaluationView,
   LogEntry,
   RunDetail,
   RunFilter,
+  RunLabels,
   RunSort,
   RunSummary,
   ServiceSign,
 } from '../views';
 import { iso, isoOrNull } from './values';
 
-interface RunRow {
+interface RunRow extends RunLabels {
   id: string;
   created_at: Date;
   phase: string | null;
@@ -24,7 +26,7 @@ interface RunRow {
 }
 
 const RUNS = `
-  SELECT r.id, r.created_at, r.phase, r.phase_since, r.phase_reason,
+  SELECT r.id, r.created_at, r.phase, r.phase_since, r.phase_reason, r.name, r.notes, r.tags, r.archived,
     COALESCE((SELECT max(s.step) FROM steps s WHERE s.run_id = r.id), 0)::int AS steps,
     (SELECT count(*) FROM trajectories t WHERE t.run_id = r.id)::int AS episodes,
     (SELECT count(*) FROM trajectories t WHERE t.run_id = r.id AND t.status = 'invalid')::int AS invalid
@@ -52,13 +54,21 @@ const SORTS: Record<RunSort, (run: string) => string> = {
 /** Runs, by default newest first. An unknown cursor counts as the start. */
 export async function listRuns(
   dataSource: DataSource,
-  { search = '', sort = 'created', order = 'desc', before = '', limit = MAX_PAGE }: RunFilter = {},
+  {
+    search = '',
+    archived = 'no',
+    sort = 'created',
+    order = 'desc',
+    before = '',
+    limit = MAX_PAGE,
+  }: RunFilter = {},
 ): Promise<RunSummary[]> {
   const values: unknown[] = [Math.min(Math.max(limit, 1), MAX_PAGE)];
   const by = SORTS[sort];
   const [direction, isAfter] = order === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
   let where = LISTED;
-  if (search !== '') where += ` AND r.id ILIKE $${values.push(`%${search.replace(/[\\%_]/g, '\\$&')}%`)}`;
+  if (archived === 'no') where += ' AND NOT r.archived';
+  if (search !== '') where += ` AND ${matches(`$${values.push(`%${search.replace(/[\\%_]/g, '\\$&')}%`)}`)}`;
   if (before !== '') {
     const last = `(SELECT ${by('b')}, b.id FROM runs b WHERE b.id = $${values.push(before)})`;
     where += ` AND COALESCE((${by('r')}, r.id) ${isAfter} ${last}, true)`;
@@ -72,6 +82,26 @@ export async function listRuns(
     rows.map((row) => row.id),
   );
   return rows.map((row) => summary(row, evaluations.get(row.id) ?? []));
+}
+
+/** Whether the texts of a run `r` contain a pattern. */
+function matches(pattern: string): string {
+  const texts = 'ARRAY[r.id, r.name, r.notes] || r.tags';
+  return `EXISTS (SELECT 1 FROM unnest(${texts}) AS part WHERE part ILIKE ${pattern})`;
+}
+
+/** Changes the labels of a run; null if no message named such a run. */
+export async function editRun(
+  dataSource: DataSource,
+  id: string,
+  changes: Partial<RunLabels>,
+): Promise<RunLabels | null> {
+  const runs = dataSource.getRepository(RunEntity);
+  if (Object.keys(changes).length > 0) await runs.update({ id }, storable(changes));
+  const run = await runs.findOneBy({ id });
+  if (run === null) return null;
+  const { name, notes, tags, archived } = run;
+  return { name, notes, tags, archived };
 }
 
 /** The recorded run file of a run. */
@@ -108,6 +138,10 @@ export async function findRun(dataSource: DataSource, id: string): Promise<RunDe
 function summary(row: RunRow, evaluations: EvaluationView[]): RunSummary {
   return {
     id: row.id,
+    name: row.name,
+    notes: row.notes,
+    tags: row.tags,
+    archived: row.archived,
     createdAt: iso(row.created_at),
     phase: row.phase,
     phaseSince: isoOrNull(row.phase_since),

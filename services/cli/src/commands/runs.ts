@@ -20,6 +20,7 @@ import { Command, Option } from 'commander';
 import { wholeNumber } from '../flags';
 import { monitorOf, withBus } from '../with-bus';
 import { exportedText } from './episodes';
+import { runsEditCommand } from './runs-edit';
 
 interface Flags {
   json?: boolean;
@@ -35,7 +36,7 @@ interface EpisodesFlags extends Flags {
 
 export function runsCommand(): Command {
   const runs = new Command('runs').description(
-    'list, inspect, stop and delete the runs of a broker (NATS_URL)',
+    'list, inspect, annotate, stop and delete the runs of a broker (NATS_URL)',
   );
   runs
     .command('list')
@@ -63,6 +64,7 @@ export function runsCommand(): Command {
       const done = flags.dryRun === true ? 'would be stopped' : 'is stopped';
       return withBus(stop, flags, ({ was }) => `run ${runId} ${done}; it was in phase ${was}`);
     });
+  runs.addCommand(runsEditCommand());
   runs
     .command('episodes')
     .description('export recorded training episodes with their screenshots, for training.warm_start.episodes')

@@ -4,11 +4,16 @@ import { IsIn, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-va
 
 /** Query parameters of the list of runs; others are rejected. */
 export class RunQuery implements RunFilter {
-  /** Part of the id. */
+  /** Part of the id, the name, the notes or a tag. */
   @IsOptional()
   @IsString()
   @MaxLength(200)
   search?: string;
+
+  /** Whether archived runs are listed, too. Default `no`. */
+  @IsOptional()
+  @IsIn(['yes', 'no'])
+  archived?: 'yes' | 'no';
 
   /** Default `created`. `success`: of the latest evaluation of unseen goals. */
   @IsOptional()

@@ -28,9 +28,13 @@ async function listen(listens: Omit<ListensAt, 'port'>, token?: string): Promise
   await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
 }
 
-function get(path: string, headers: Record<string, string> = {}, form?: string): Promise<Answer> {
+function get(
+  path: string,
+  headers: Record<string, string> = {},
+  form?: string,
+  method = form === undefined ? 'GET' : 'POST',
+): Promise<Answer> {
   const { port } = server!.address() as AddressInfo;
-  const method = form === undefined ? 'GET' : 'POST';
   return new Promise((resolve, reject) => {
     const asked = ask({ port, host: '127.0.0.1', path, method, headers }, (response) => {
       let body = '';
@@ -61,6 +65,15 @@ describe('names', () => {
   });
 });
 
+it('a request that changes something is refused from the pages of other addresses', async () => {
+  await listen({ host: '127.0.0.1' });
+  const as = async (site?: string) =>
+    (await get('/api/runs/a', site === undefined ? {} : { 'sec-fetch-site': site }, '{}', 'PATCH')).status;
+  for (const site of ['cross-site', 'same-site', 'anything']) expect(await as(site)).toBe(403);
+  for (const site of ['same-origin', 'none', undefined]) expect(await as(site)).toBe(200);
+  expect((await get('/', { 'sec-fetch-site': 'cross-site' })).status).toBe(200);
+});
+
 describe('the token', () => {
   beforeEach(() => listen({ host: '0.0.0.0' }, TOKEN));
 
@@ -79,6 +92,7 @@ describe('the token', () => {
       expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
     }
     expect((await get('/api/monitor')).body).toBe('in');
+    expect((await get('/api/runs/demo', {}, '{"archived":true}', 'PATCH')).status).toBe(401);
   });
 
   it('opens as a header', async () => {

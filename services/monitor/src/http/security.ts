@@ -31,8 +31,28 @@ export function security(listens: ListensAt, token: string | undefined) {
       response.writeHead(421, { 'Content-Type': 'text/plain' }).end(answer);
       return;
     }
+    if (!isRead(request) && isFromElsewhere(request)) {
+      const message = 'the page of another address may not change anything here';
+      response.writeHead(403, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify({ statusCode: 403, message }));
+      return;
+    }
     if (gate === undefined || gate.passes(request, response)) next();
   };
+}
+
+function isRead({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/**
+ * Whether the page of another site, or of another port of this machine, sends the request: a browser adds the cookie
+ * or, on loopback, needs none. Programs and old browsers send no such header; browsers of the latter kind ask first
+ * before they send a `PATCH`, and get no permission.
+ */
+function isFromElsewhere({ headers }: IncomingMessage): boolean {
+  const site = headers['sec-fetch-site'];
+  return site !== undefined && site !== 'same-origin' && site !== 'none';
 }
 
 /** Whether a page answers to a host name. */

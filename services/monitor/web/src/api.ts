@@ -43,8 +43,23 @@ export async function fetchJson<T>(path: string, signal?: AbortSignal): Promise<
     remember(answers, path, { tag: response.headers.get('ETag') ?? '', data });
     return data as T;
   }
+  throw refusal(response, body);
+}
+
+/** Sends changes. @throws the monitor's error */
+export async function patchJson(path: string, changes: object): Promise<void> {
+  const headers = { 'Content-Type': 'application/json' };
+  const response = await fetch(path, { method: 'PATCH', headers, body: JSON.stringify(changes) }).catch(
+    (cause: unknown) => {
+      throw new Error('The monitor does not answer: nothing was saved. Try again when it runs.', { cause });
+    },
+  );
+  if (!response.ok) throw refusal(response, await response.json().catch(() => undefined));
+}
+
+function refusal(response: Response, body: unknown): Error {
   const message = (body as { message?: string | string[] } | undefined)?.message ?? response.statusText;
-  throw new Error(Array.isArray(message) ? message.join(', ') : message);
+  return new Error(Array.isArray(message) ? message.join(', ') : message);
 }
 
 function sincePath(path: string, tag: string): string {

@@ -123,7 +123,10 @@ function Chooser({ runs }: { runs: string[] }) {
       <Problem error={error} />
       <p className="note" id={note}>
         {search === '' ? `The ${OFFERED} newest other runs` : 'Matching runs'}; up to {MAX_RUNS} at a time.
-        {data !== null && search !== '' && known.length === 0 && ' No other run has this in its id.'}
+        {data !== null &&
+          search !== '' &&
+          known.length === 0 &&
+          ' No other run has this in its id, name, notes or tags.'}
       </p>
       <div className="chooser">
         {all.map((id) => {

@@ -8,6 +8,7 @@ import './styles/tokens.css';
 import './styles/evaluations.css';
 import './styles/configuration.css';
 import './styles/steps.css';
+import './styles/runs.css';
 import { App } from './app';
 import { keepScroll } from './scroll';
 import { followTheme } from './theme';

@@ -42,6 +42,8 @@ function isTab(text: string | undefined): text is RunTab {
 
 export const links = {
   runs: '#/',
+  /** Runs that a search finds. */
+  runsWith: (search: string) => `#/?search=${encodeURIComponent(search)}`,
   deadLetters: '#/dead-letters',
   run: (id: string, tab: RunTab = 'overview') =>
     `#/runs/${encodeURIComponent(id)}${tab === 'overview' ? '' : `/${tab}`}`,

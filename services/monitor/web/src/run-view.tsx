@@ -1,4 +1,5 @@
 import type { RunDetail } from '@ui-rl/records';
+import { useRef, useState } from 'react';
 import { useApi, useVersion } from './api';
 import { ConfigurationView } from './configuration-view';
 import { RunCharts } from './run-charts';
@@ -11,6 +12,7 @@ import { links, type PlayedFor, type RunTab, useTitle } from './route';
 import { SignsOfLife } from './signs-of-life';
 import { StepList } from './step-list';
 import { isEvaluation, isOver } from './run-kind';
+import { RunEditor, RunTags, titleOf } from './run-labels';
 import { Phase, Problem, Stat } from './ui';
 
 const TABS: { tab: RunTab; label: string }[] = [
@@ -34,16 +36,36 @@ export interface RunViewProps {
 
 export function RunView({ id, tab, playedFor }: RunViewProps) {
   const version = useVersion(id);
-  const { data: run, error } = useApi<RunDetail>(`api/runs/${encodeURIComponent(id)}`, version);
+  const [saved, setSaved] = useState(0);
+  const [isEditing, setEditing] = useState(false);
+  const editButton = useRef<HTMLButtonElement>(null);
+  const { data: run, error } = useApi<RunDetail>(`api/runs/${encodeURIComponent(id)}`, version + saved);
+  const title = run === null ? id : titleOf(run);
+  const stopEditing = () => {
+    setEditing(false);
+    editButton.current?.focus();
+  };
   const { label } = TABS.find((each) => each.tab === tab)!;
-  useTitle(tab === 'overview' ? id : `${label} · ${id}`);
+  useTitle(tab === 'overview' ? title : `${label} · ${title}`);
   return (
     <>
       <header className="page-head">
         <div>
-          <h1>{id}</h1>
+          <h1>{title}</h1>
+          {title !== id && <small>{id}</small>}
           {run !== null && <Phase phase={run.phase} reason={run.phaseReason} />}
           {run !== null && <span className="muted">{since(run)}</span>}
+          {run !== null && <RunTags run={run} />}
+          {run !== null && (
+            <button
+              type="button"
+              ref={editButton}
+              aria-expanded={isEditing}
+              onClick={() => setEditing(!isEditing)}
+            >
+              Edit
+            </button>
+          )}
         </div>
         <nav className="tabs">
           {TABS.map((item) => (
@@ -58,6 +80,17 @@ export function RunView({ id, tab, playedFor }: RunViewProps) {
         </nav>
       </header>
       <Problem error={error} />
+      {run !== null && isEditing && (
+        <RunEditor
+          run={run}
+          onCancel={stopEditing}
+          onSaved={() => {
+            setSaved((times) => times + 1);
+            stopEditing();
+          }}
+        />
+      )}
+      {run !== null && !isEditing && run.notes !== '' && <p className="run-notes">{run.notes}</p>}
       {run !== null && <SignsOfLife run={run} />}
       {run !== null && tab === 'overview' && <Overview run={run} version={version} />}
       {tab === 'steps' && <StepList run={id} version={version} />}

@@ -3,6 +3,7 @@ import { fetchJson, useLoaded, useVersion } from './api';
 import { Choice } from './episode-filters';
 import { count, day, goalSet, percent } from './format';
 import { links, useParam, useTitle } from './route';
+import { RunTags, titleOf } from './run-labels';
 import { Card, Empty, Phase, Problem } from './ui';
 
 const PAGE = 100;
@@ -10,19 +11,26 @@ const PAGE = 100;
 const SORTS: Partial<Record<`${RunSort} ${SortOrder}` | '', string>> = {
   '': 'Newest first',
   'created asc': 'Oldest first',
-  'id asc': 'By name',
+  'id asc': 'By id',
   'success desc': 'Best on unseen goals first',
   'steps desc': 'Most steps first',
   'episodes desc': 'Most episodes first',
 };
 
+/** Choices of the list; '' is the default. */
+interface Listed {
+  search: string;
+  sort: string;
+  archived: string;
+}
+
 /** The first runs, at least `wanted` of them if there are as many; and whether there are more. */
-async function loadRuns(search: string, sort: string, wanted: number, signal: AbortSignal) {
+async function loadRuns({ search, sort, archived }: Listed, wanted: number, signal: AbortSignal) {
   const runs = new Map<string, RunSummary>();
   const [by = '', order = ''] = sort.split(' ');
   let before = '';
   for (;;) {
-    const query = Object.entries({ search, sort: by, order, before, limit: String(PAGE) });
+    const query = Object.entries({ search, archived, sort: by, order, before, limit: String(PAGE) });
     const path = `api/runs?${new URLSearchParams(query.filter(([, value]) => value !== ''))}`;
     const page = await fetchJson<RunSummary[]>(path, signal);
     for (const run of page) runs.set(run.id, run);
@@ -36,10 +44,12 @@ export function RunsView() {
   useTitle('');
   const [search, setSearch] = useParam('search');
   const [sort] = useParam('sort');
+  const [archived, setArchived] = useParam('archived');
   const [rows, show] = useParam('rows');
   const wanted = Number(rows) || PAGE;
-  const { data, error } = useLoaded(`runs ${wanted} ${sort} ${search}`, useVersion(null), (signal) =>
-    loadRuns(search, sort, wanted, signal),
+  const key = `runs ${wanted} ${sort} ${archived} ${search}`;
+  const { data, error } = useLoaded(key, useVersion(null), (signal) =>
+    loadRuns({ search, sort, archived }, wanted, signal),
   );
   const runs = data?.runs ?? null;
   return (
@@ -55,6 +65,14 @@ export function RunsView() {
             onChange={(event) => setSearch(event.target.value)}
           />
           <Choice name="sort" label="Order" options={SORTS} />
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={archived === 'yes'}
+              onChange={(event) => setArchived(event.target.checked ? 'yes' : '')}
+            />
+            Show archived
+          </label>
           {runs !== null && runs.length > 1 && (
             <a className="button" href={links.compare(runs.slice(0, 2).map(({ id }) => id))}>
               Compare runs
@@ -64,7 +82,12 @@ export function RunsView() {
       </header>
       <Card>
         <Problem error={error} />
-        {runs?.length === 0 && search !== '' && <Empty>No run has “{search}” in its id.</Empty>}
+        {runs?.length === 0 && search !== '' && (
+          <Empty>
+            No run has “{search}” in its id, name, notes or tags.
+            {archived === '' && ' Archived runs are left out.'}
+          </Empty>
+        )}
         {runs?.length === 0 && search === '' && (
           <Empty>
             No run yet. <code>npm run quickstart</code> starts one; it appears here by itself.
@@ -106,7 +129,9 @@ function RunRow({ run }: { run: RunSummary }) {
   return (
     <tr>
       <td>
-        <a href={links.run(run.id)}>{run.id}</a>
+        <a href={links.run(run.id)}>{titleOf(run)}</a>
+        {run.name !== '' && <small className="muted">{run.id}</small>}
+        <RunTags run={run} />
       </td>
       <td className="outcome">
         <Phase phase={run.phase} reason={run.phaseReason} />

@@ -1,0 +1,11 @@
+import axe, { type AxeResults } from 'axe-core';
+import type { Page } from 'playwright';
+
+/** Findings of axe on a page, with the elements and the reasons. */
+export async function axeFindings(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ''}`),
+  );
+}
