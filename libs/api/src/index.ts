@@ -28,6 +28,7 @@ export {
   IMPORT_FORMATS,
   importEpisodes,
   MonitorEpisodes,
+  playTeacher,
   rescoreEpisodes,
   storeEpisodes,
   type ChangedScore,
@@ -41,9 +42,11 @@ export {
   type ImportFormat,
   type LeftOut,
   type MonitorAddress,
+  type PlayTeacherOptions,
   type RescoredFile,
   type RescoreEpisodesOptions,
   type StoreEpisodesOptions,
+  type TaughtEpisodes,
 } from './episodes';
 export type { Finding } from './doctor/finding';
 export { ask, type Terminal } from './local/ask';

@@ -17,6 +17,7 @@ import {
   type NamedCandidate,
   type OpenCandidate,
 } from './candidate';
+import type { EpisodeResult } from '../task/player';
 import { playEpisodes, type PlayProgress } from './play-episodes';
 import { EvaluationRecords } from './records';
 import {
@@ -56,6 +57,8 @@ export interface EvaluateOptions extends Partial<EngineChoice> {
   onWarning?: (message: string) => void;
   /** Called when everything is ready, before the first episode. */
   onStart?: (evaluation: StartedEvaluation) => void | Promise<void>;
+  /** Receives every episode, including invalid ones. */
+  onPlayed?: (episode: EpisodeResult) => Promise<void>;
   /** Called after each episode. */
   onEpisode?: (progress: EvalProgress) => void;
   /** Called after each candidate. */
@@ -174,7 +177,10 @@ class Evaluation {
     const candidates = { candidates: this.candidates.length, candidatesDone: place };
     const { played, ended, seconds } = await playEpisodes({
       ...{ loaded, tasks, runId, evaluationId, checkpoint, policy: open.policy, signal, onWarning },
-      record: async (episode) => records?.episode(episode),
+      record: async (episode) => {
+        await records?.episode(episode);
+        await options.onPlayed?.(episode);
+      },
       onEpisode: (progress) => onEpisode?.({ ...progress, ...candidates, label }),
     });
     const result = candidateResult(tasks, played, {

@@ -1,27 +1,32 @@
 import {
   bytesText,
   countText,
+  evaluationProgress,
   EXPORT_FORMATS,
   exportEpisodes,
   FileEpisodes,
   IMPORT_FORMATS,
   importEpisodes,
   MonitorEpisodes,
+  playTeacher,
+  ProgressDisplay,
   rescoreEpisodes,
   withCleanup,
   type ChangedScore,
   type EpisodeFilter,
   type EpisodeSource,
+  type EvalProgress,
   type ExportedFile,
   type ExportFormat,
   type ImportedFile,
   type ImportFormat,
   type LeftOut,
   type RescoredFile,
+  type TaughtEpisodes,
 } from '@ui-rl/api';
 import { readCliSettings } from '@ui-rl/settings';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { anyNumber, wholeRange } from '../flags';
+import { anyNumber, positiveInteger, wholeRange } from '../flags';
 import { monitorOf, withBus } from '../with-bus';
 
 interface SourceFlags extends EpisodeFilter {
@@ -48,6 +53,15 @@ interface ImportFlags {
   actions?: { name: string; coordinates?: string };
   goal?: string;
   images?: string;
+  json?: boolean;
+}
+
+interface PlayFlags {
+  checkpoint: string;
+  out: string;
+  config?: string;
+  tasks?: string;
+  episodes?: number;
   json?: boolean;
 }
 
@@ -95,6 +109,31 @@ export function episodesCommand(): Command {
     .option('--images <folder>', 'folder of the screenshots (default: the folder of the file)')
     .option('--json', 'print the report as JSON')
     .action(importCommand);
+  episodes
+    .command('play')
+    .description(
+      "let another policy play a run's training tasks; write its successes for training.warm_start",
+    )
+    .argument('[options...]', 'any run file option as a flag, such as --model.name small')
+    .allowUnknownOption()
+    .requiredOption(
+      '--checkpoint <checkpoint>',
+      "the player, as in ui-rl eval: a checkpoint, a model, or an endpoint of OpenAI's API (https://host/v1#model)",
+    )
+    .requiredOption('--out <file>', 'file of episodes to write (JSON Lines); an existing file is replaced')
+    .option('--config <file>', 'run file that will train on them: its tasks, model and action format apply')
+    .option('--tasks <tasks>', 'task file or task source (default: tasks of the run file)')
+    .option(
+      '--episodes <n>',
+      'episodes per task, each from another start state (default: 4)',
+      positiveInteger,
+    )
+    .option('--json', 'print the report as JSON')
+    .addHelpText(
+      'after',
+      '\nPut options of the player behind it: --checkpoint "https://host/v1#model --model.prompt full"\nAPI keys: UIRL_ENDPOINT_KEYS=https://host=key',
+    )
+    .action(playCommand);
   addSource(
     episodes
       .command('rescore')
@@ -169,15 +208,40 @@ async function importCommand(path: string, flags: string[], options: ImportFlags
   await print(convert, { json }, importedText);
 }
 
+async function playCommand(options: string[], flags: PlayFlags): Promise<void> {
+  const { checkpoint, out, config, tasks, episodes, json } = flags;
+  let latest: EvalProgress | undefined;
+  const display = new ProgressDisplay(() => evaluationProgress(latest), process.stderr);
+  const play = (signal: AbortSignal) =>
+    playTeacher({
+      ...{ checkpoint, out, runFile: config, tasks, signal },
+      flags: [...(episodes === undefined ? [] : [`--evaluation.episodes_per_task=${episodes}`]), ...options],
+      onWarning: (message) => display.print(message),
+      onStart: () => display.start(),
+      onEpisode: (progress) => (latest = progress),
+    }).finally(() => display.stop());
+  await print(play, { json }, playedText, ({ file }) => (file === null ? 1 : 0));
+}
+
+function playedText({ report, file }: TaughtEpisodes): string {
+  const [{ score, unjudged, label }] = report.checkpoints;
+  const played = (score?.n ?? 0) + unjudged;
+  const ended = report.ended === null ? [] : [`it ended early: ${report.ended}`];
+  if (file === null)
+    return [...ended, `no episode of ${played} by ${label} succeeded: nothing written`].join('\n');
+  return [...ended, `${label} played ${played} episodes`, importedText(file)].join('\n');
+}
+
 async function print<T>(
   work: (signal: AbortSignal) => Promise<T>,
   { json }: { json?: boolean | undefined },
   text: (result: T) => string,
+  exitCode: (result: T) => number = () => 0,
 ): Promise<void> {
   process.exitCode = await withCleanup(async (signal) => {
     const result = await work(signal);
     console.log(json === true ? JSON.stringify(result, null, 2) : text(result));
-    return 0;
+    return exitCode(result);
   });
 }
 
