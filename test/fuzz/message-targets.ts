@@ -169,10 +169,21 @@ const BINARY_MESSAGES: Readonly<Record<string, { schema: MessageSchema<unknown>;
       adapterDigest: sha256,
     },
   },
-  policy_info: { schema: PolicyInfoRequest, sample: { runId: RUN, screenshot: { width: 160, height: 224 } } },
+  policy_info: {
+    schema: PolicyInfoRequest,
+    sample: {
+      runId: RUN,
+      screenshot: { width: 160, height: 224 },
+      prompt: {
+        messages: [{ role: 'user', content: [{ type: 'image', image: 0 }] }],
+        images: [png],
+        tools: [],
+      },
+    },
+  },
   policy_informed: {
     schema: PolicyInfoReply,
-    sample: { runId: RUN, step: 3, adapterDigest: sha256, engine: { rows: 3 } },
+    sample: { runId: RUN, step: 3, adapterDigest: sha256, engine: { rows: 3 }, promptTokens: 7 },
   },
   sampler_report: {
     schema: SamplerReport,

@@ -89,9 +89,11 @@ export interface AnswerListener {
   token(token: AnswerToken): void;
 }
 
-/** A policy behind OpenAI's API, wherever its model runs. Failures are thrown as `ApiError`. */
+/** A policy behind OpenAI's and Anthropic's API, wherever its model runs. Failures are thrown as `ApiError`. */
 export interface ServedPolicy {
   models(): Promise<ServedModel[]>;
+  /** Number of tokens of a prompt. @throws ApiError if the prompt leaves no capacity for an answer */
+  countTokens(request: Pick<PolicyRequest, 'model' | 'prompt' | 'signal'>): Promise<number>;
   /** Whether the prompt leaves capacity for an answer. Undefined if only a request can tell. */
   fits?(prompt: PolicyPrompt, signal: AbortSignal): Promise<boolean>;
   /** @param listener may receive the progress of the answer; not supported by every model */

@@ -7,6 +7,8 @@ import { isDeeper, isObject, MAX_DEPTH, type Fields } from './fields';
 export const MAX_TOOLS = 128;
 const OPEN = '<tool_call>';
 const CLOSE = '</tool_call>';
+/** Why a required or named tool is refused. */
+export const FORCED_CALL = 'only "auto" and "none" can be given: no answer is forced into a call';
 /** Maximum number of unparsable tags, so that an answer that consists only of tags does not take quadratic time. */
 const MAX_UNREADABLE = 16;
 
@@ -33,15 +35,18 @@ interface PlacedCall {
   end: number;
 }
 
-/** The fields of a function, from any object that contains them. */
-export function readFunction(fields: Fields): FunctionTool {
+/**
+ * The fields of a function, from any object that contains them.
+ * @param schema name of the field with the parameters
+ */
+export function readFunction(fields: Fields, schema = 'parameters'): FunctionTool {
   const name = fields.requiredText('name');
   if (!/^[A-Za-z0-9_.-]{1,128}$/.test(name)) {
     throw invalid(fields.at('name'), 'expected letters, digits and _ . - (at most 128)');
   }
-  const parameters = fields.raw('parameters');
+  const parameters = fields.raw(schema);
   if (parameters !== undefined && !isObject(parameters))
-    throw invalid(fields.at('parameters'), 'expected a JSON schema');
+    throw invalid(fields.at(schema), 'expected a JSON schema');
   const description = fields.text('description') ?? null;
   const strict = fields.boolean('strict') ?? null;
   if (strict === true) throw unsupported(fields.at('strict'), 'answers are not held to a schema');
@@ -95,10 +100,7 @@ export function readCalls(answer: string, most = Infinity): { text: string; call
 export function mayCall(fields: Fields): boolean {
   const choice = fields.raw('tool_choice') ?? 'auto';
   if (choice === 'auto' || choice === 'none') return choice === 'auto';
-  throw unsupported(
-    fields.at('tool_choice'),
-    'only "auto" and "none" can be given: no answer is forced into a call',
-  );
+  throw unsupported(fields.at('tool_choice'), FORCED_CALL);
 }
 
 /** Maximum number of calls per answer: one if the caller disables parallel calls. */

@@ -30,6 +30,7 @@ async function main(): Promise<void> {
   const policy: ServedPolicy = {
     computer: known.computer,
     models: () => known.models(),
+    countTokens: () => known.countTokens(),
     answer: (request, listener) => {
       const speaker = new Speaker();
       speaker.says = answerTo(request);

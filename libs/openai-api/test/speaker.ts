@@ -31,6 +31,10 @@ export class Speaker implements ServedPolicy {
     return [{ id: 'latest', created: 1, run: 'run', step: 3 }];
   }
 
+  async countTokens(): Promise<number> {
+    return 2;
+  }
+
   async answer(request: PolicyRequest, listener?: AnswerListener): Promise<PolicyAnswer> {
     this.asked.push(request);
     await this.wait;

@@ -6,6 +6,7 @@ import {
   EnvStepRequest,
   PolicyActRequest,
   PolicyInfoRequest,
+  type PolicyPrompt,
   type Screenshot,
   subjects,
 } from '@ui-rl/contracts';
@@ -36,6 +37,8 @@ export class World {
   readonly asked: PolicyActRequest[] = [];
   /** Screenshots whose model image was requested. */
   readonly sizes: string[] = [];
+  /** Prompts whose tokens were counted. */
+  readonly counted: PolicyPrompt[] = [];
   readonly closed: string[] = [];
 
   constructor(private readonly runId: string) {}
@@ -108,9 +111,14 @@ export class World {
     return this.act?.(this.asked.length) ?? this.reply(request);
   }
 
-  private informs({ screenshot }: PolicyInfoRequest): unknown {
+  private informs({ screenshot, prompt }: PolicyInfoRequest): unknown {
+    const info = { runId: this.runId, step: 0, adapterDigest: 'base', engine: {} };
+    if (prompt !== undefined) {
+      this.counted.push(prompt);
+      return { ...info, promptTokens: 3 };
+    }
     this.sizes.push(`${screenshot?.width}×${screenshot?.height}`);
-    return { runId: this.runId, step: 0, adapterDigest: 'base', engine: {}, modelImage: MODEL_IMAGE };
+    return { ...info, modelImage: MODEL_IMAGE };
   }
 }
 

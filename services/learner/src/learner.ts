@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { failure, isFailure, LeaseLost, type BusService, type Consumption, type Lease } from '@ui-rl/bus';
 import type {
-  ImageSize,
   PolicyActRequest,
   PolicyInfoReply,
+  PolicyInfoRequest,
   RunPhase,
   RunState,
   Trajectory,
@@ -79,15 +79,23 @@ export class Learner {
     return (await this.deposed()) ?? this.parts.policy.act(request);
   }
 
-  /** @param screenshot size for which to return `modelImage`, the size in which the model sees it */
-  async info(screenshot?: ImageSize): Promise<PolicyInfoReply | Refusal> {
+  async info({ screenshot, prompt }: PolicyInfoRequest): Promise<PolicyInfoReply | Refusal> {
     const { runId, weights, engine, policy } = this.parts;
     const deposed = await this.deposed();
     if (deposed !== undefined) return deposed;
     const modelImage = screenshot && policy.modelImage(screenshot);
     if (isFailure(modelImage)) return modelImage;
+    const promptTokens = prompt && (await policy.countTokens(prompt));
+    if (isFailure(promptTokens)) return promptTokens;
     const { step, digest } = weights.current;
-    return { runId, step, adapterDigest: digest, engine: { ...(await engine.info()) }, modelImage };
+    return {
+      runId,
+      step,
+      adapterDigest: digest,
+      engine: { ...(await engine.info()) },
+      modelImage,
+      promptTokens,
+    };
   }
 
   /** The reply of a process that was suspended while another learner has trained the policy. */

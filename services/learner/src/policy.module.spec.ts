@@ -64,6 +64,21 @@ it('serves the policy: tokens, log-probabilities and what was read; the same req
       5000,
       PolicyInfoReply,
     );
+  const prompt = {
+    messages: [{ role: 'user', content: [{ type: 'image', image: 0 }] }],
+    images: [] as unknown[],
+  };
+  const countOf = (images: unknown[]) =>
+    world.bus.request(
+      subjects.policyInfo(runId),
+      { runId, prompt: { ...prompt, images } },
+      5000,
+      PolicyInfoReply,
+    );
+  const { promptTokens } = valueOf(await countOf(first.promptImages));
+  const shown = await world.act(runId, 'g/0', { ...prompt, images: first.promptImages });
+  expect(promptTokens).toBe(valueOf(shown).promptTokenIds.length);
+  expect(await countOf([])).toMatchObject({ ok: false, error: { code: 'bad_request' } });
   // The model reads patches of 8 × 8 pixels, 2 × 2 of them per token.
   expect(valueOf(await modelImageOf(60, 45)).modelImage).toEqual({ width: 64, height: 48 });
   expect(await modelImageOf(1, 3000)).toMatchObject({ ok: false, error: { code: 'bad_request' } });

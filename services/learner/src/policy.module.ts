@@ -28,8 +28,8 @@ export class PolicyController {
   }
 
   @RequestHandler(subjects.policyInfo('{run}'), { schema: PolicyInfoRequest })
-  info({ screenshot }: PolicyInfoRequest): ReturnType<Learner['info']> {
-    return this.learner.info(screenshot);
+  info(request: PolicyInfoRequest): ReturnType<Learner['info']> {
+    return this.learner.info(request);
   }
 }
 

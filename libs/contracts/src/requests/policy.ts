@@ -63,14 +63,8 @@ export class ChatMessage {
   tool_calls?: ToolCall[];
 }
 
-export class PolicyActRequest {
-  @IsRunId()
-  runId: string;
-
-  /** Identity of the sample: `<rolloutId>/<turn>`; a repeated request with the same id gives the same tokens. */
-  @IsRequestId()
-  requestId: string;
-
+/** A conversation to continue. */
+export class PolicyPrompt {
   @IsArray()
   @ArrayMaxSize(MAX_MESSAGES)
   @ValidateNested({ each: true })
@@ -91,6 +85,15 @@ export class PolicyActRequest {
   @ArrayMaxSize(MAX_CALLS)
   @IsObject({ each: true })
   tools?: object[];
+}
+
+export class PolicyActRequest extends PolicyPrompt {
+  @IsRunId()
+  runId: string;
+
+  /** Identity of the sample: `<rolloutId>/<turn>`; a repeated request with the same id gives the same tokens. */
+  @IsRequestId()
+  requestId: string;
 
   /** Whether to return the text of each token and of the prompt, too. */
   @IsOptional()
@@ -158,7 +161,10 @@ export class ImageSize {
   height: number;
 }
 
-/** Asks the learner of a run for its state, and for the size in which its model sees a screenshot. */
+/**
+ * Asks the learner of a run for its state, for the size in which its model sees a screenshot, and for the length of a
+ * prompt.
+ */
 export class PolicyInfoRequest {
   @IsRunId()
   runId: string;
@@ -168,6 +174,12 @@ export class PolicyInfoRequest {
   @ValidateNested()
   @Type(() => ImageSize)
   screenshot?: ImageSize;
+
+  /** The prompt whose tokens to count. */
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => PolicyPrompt)
+  prompt?: PolicyPrompt;
 }
 
 export class PolicyInfoReply {
@@ -190,4 +202,9 @@ export class PolicyInfoReply {
   @ValidateNested()
   @Type(() => ImageSize)
   modelImage?: ImageSize;
+
+  /** Number of tokens of the requested prompt. */
+  @IsOptional()
+  @Count()
+  promptTokens?: number;
 }

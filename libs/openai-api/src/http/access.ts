@@ -17,7 +17,7 @@ export interface Access {
    * 127.0.0.1 (DNS rebinding).
    */
   loopbackOnly: boolean;
-  /** Header that contains the plain key. Default: `Authorization: Bearer …`. */
+  /** Header that contains the plain key. Default: `Authorization: Bearer …`, or Anthropic's `x-api-key`. */
   header?: string;
 }
 
@@ -36,11 +36,13 @@ export function checkAccess({ headers }: IncomingMessage, { keys, loopbackOnly, 
   }
   if (loopbackOnly) refuseForeignPages(headers);
   if (keys.length === 0) return 'none';
-  const shown = header === undefined ? bearerOf(headers) : headers[header];
-  if (typeof shown !== 'string') {
-    throw new ApiError(401, `show an API key: ${header ?? 'Authorization: Bearer'} …`, 'missing_api_key');
+  const shown = header === undefined ? [bearerOf(headers), headers['x-api-key']] : [headers[header]];
+  const given = shown.filter((each) => typeof each === 'string');
+  if (given.length === 0) {
+    const where = header ?? 'Authorization: Bearer … or x-api-key:';
+    throw new ApiError(401, `show an API key: ${where} …`, 'missing_api_key');
   }
-  const place = keys.map((key) => isSame(shown, key)).indexOf(true);
+  const place = keys.map((key) => given.some((each) => isSame(each, key))).indexOf(true);
   if (place < 0) throw new ApiError(401, 'the API key is none of those known here', 'invalid_api_key');
   return String(place + 1);
 }

@@ -21,8 +21,13 @@ export class EventStream {
     this.write(`${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`);
   }
 
+  /** Ends a stream of OpenAI's API. */
   end(): void {
     this.write('data: [DONE]\n\n');
+    this.close();
+  }
+
+  close(): void {
     this.response.end();
   }
 

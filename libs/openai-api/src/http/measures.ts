@@ -95,6 +95,8 @@ export const ROUTES = {
   completions: { http_route: '/v1/completions', gen_ai_operation_name: 'text_completion' },
   responses: { http_route: '/v1/responses', gen_ai_operation_name: 'chat' },
   compact: { http_route: '/v1/responses/compact', gen_ai_operation_name: 'compact' },
+  messages: { http_route: '/v1/messages', gen_ai_operation_name: 'chat' },
+  countTokens: { http_route: '/v1/messages/count_tokens', gen_ai_operation_name: 'count_tokens' },
 } as const;
 
 export type Route = keyof typeof ROUTES;
@@ -134,6 +136,7 @@ export class RequestMeasure {
     return {
       computer: policy.computer,
       models: () => policy.models(),
+      countTokens: (prompt) => policy.countTokens(prompt),
       ...(policy.fits === undefined ? {} : { fits: policy.fits.bind(policy) }),
       answer: (request, listener) => this.answer(policy, request, listener),
     };

@@ -3,6 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 /** Properties that the body parser and the router add to a request. */
 export interface HttpRequest extends IncomingMessage {
   body?: unknown;
+  /** The address, also of a request below a router. */
+  originalUrl?: string;
   params: Readonly<Record<string, string | string[] | undefined>>;
   /** Digest of the body's bytes. */
   digest?: string;

@@ -5,16 +5,23 @@ import { CompletionsController } from './completions.controller';
 import { PolicyDirectory } from './directory';
 import { Exchanges } from './exchange';
 import { Limiter } from './limiter';
+import { MessagesController } from './messages.controller';
 import { ModelsController } from './models.controller';
 import { ResponsesController } from './responses.controller';
 
-/** OpenAI's API for policies. */
+/** OpenAI's API for policies, and Anthropic's Messages API. */
 @Module({})
 export class OpenAiModule {
   static of(directory: PolicyDirectory, limiter: Limiter, seal: Seal): DynamicModule {
     return {
       module: OpenAiModule,
-      controllers: [ModelsController, ChatController, CompletionsController, ResponsesController],
+      controllers: [
+        ModelsController,
+        ChatController,
+        CompletionsController,
+        ResponsesController,
+        MessagesController,
+      ],
       providers: [
         { provide: PolicyDirectory, useValue: directory },
         { provide: Limiter, useValue: limiter },

@@ -153,6 +153,15 @@ export class AgentSession implements ServedPolicy {
     }
   }
 
+  async countTokens(request: Pick<PolicyRequest, 'model' | 'prompt'>): Promise<number> {
+    this.mustBeOpen();
+    try {
+      return await this.during(this.turns.countTokens(request));
+    } catch (error) {
+      throw toldOf(error);
+    }
+  }
+
   /** Executes actions in its environment, in order, until one is not `ok` or the environment ends the episode. */
   async act(actions: readonly unknown[]): Promise<Acted> {
     this.mustBeOpen();

@@ -1,4 +1,5 @@
 import type { Action } from '@ui-rl/actions';
+import { sha256 } from '@ui-rl/bus';
 import type { PolicyActReply, PolicyActRequest, RolloutRequest, Screenshot, Turn } from '@ui-rl/contracts';
 import {
   turnOf,
@@ -108,6 +109,20 @@ export class AgentTurns {
     return this.deliver(said, request);
   }
 
+  /** Number of tokens that a request with this prompt would read; it is not a turn. @throws ApiError, EpisodeFailure */
+  async countTokens({ model, prompt }: Pick<PolicyRequest, 'model' | 'prompt'>): Promise<number> {
+    checkModel(model);
+    const { plan, policy, clock } = this.parts;
+    if (policy.countTokens === undefined)
+      throw new ApiError(501, 'the policy of this run does not count tokens', 'not_supported');
+    const { messages, images: pngs, tools } = conversationOf({ prompt });
+    const images = pngs.map((png) => (this.sent.has(sha256(png)) ? sha256(png) : png));
+    return policy.countTokens(
+      { messages, images, tools },
+      clock.part('a count of tokens', plan.turnTimeoutMs),
+    );
+  }
+
   /** The turns whose answers the agent received, in order, and whether it requested more than the task allows. */
   done(): { turns: Turn[]; status: 'completed' | 'truncated' } {
     const turns = this.said.flatMap(({ turn, delivered }) => (delivered ? (turn ?? []) : []));
@@ -202,13 +217,7 @@ export class AgentTurns {
   /** Rejects requests whose answers the run could not train on. @throws ApiError */
   check({ model, temperature, topP, seed, choices = 1 }: PolicyRequest): void {
     const { request, plan } = this.parts;
-    if (model !== LATEST)
-      throw new ApiError(
-        404,
-        `there is no model "${model}" in a session; expected "${LATEST}"`,
-        'model_not_found',
-        'model',
-      );
+    checkModel(model);
     if (choices > 1)
       throw new ApiError(
         400,
@@ -231,16 +240,27 @@ export class AgentTurns {
   }
 }
 
+/** @throws ApiError */
+function checkModel(model: string): void {
+  if (model === LATEST) return;
+  throw new ApiError(
+    404,
+    `there is no model "${model}" in a session; expected "${LATEST}"`,
+    'model_not_found',
+    'model',
+  );
+}
+
 /** Whether the agent has received the answer, or a caller waits for it. */
 function isWanted({ delivered, callers }: Said): boolean {
   return delivered || callers.some(({ aborted }) => !aborted);
 }
 
-function conversationOf({ prompt }: PolicyRequest): Conversation {
+function conversationOf({ prompt }: Pick<PolicyRequest, 'prompt'>): Conversation {
   if (prompt.kind === 'conversation') return prompt.conversation;
   throw new ApiError(
     400,
-    'a session is played by /v1/chat/completions or /v1/responses',
+    'a session is played by /v1/chat/completions, /v1/responses or /v1/messages',
     'unsupported_prompt',
     'prompt',
   );

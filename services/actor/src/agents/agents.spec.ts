@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os';
+import Anthropic from '@anthropic-ai/sdk';
 import { Logger, type INestApplicationContext } from '@nestjs/common';
 import { BusService, failure, sha256 } from '@ui-rl/bus';
 import { STREAMS, subjects, Trajectory } from '@ui-rl/contracts';
@@ -30,6 +31,7 @@ const CONFIG = {
 interface Session {
   id: string;
   base_url: string;
+  anthropic_base_url: string;
   rollout: string;
   task: { description: string };
   screenshot: string | null;
@@ -288,6 +290,30 @@ test('an answer that did not reach the agent is not a turn, unless the agent req
     [1, '2'],
   ]);
   expect(world.asked).toHaveLength(5);
+});
+
+test('tokens of a prompt are counted without a turn, whose screenshots are not sent again', async () => {
+  world.answers = ['I look.'];
+  await rollout('counts');
+  const session = await open({ environment: 'own' });
+  const client = new Anthropic({ baseURL: session.anthropic_base_url, apiKey: KEY, maxRetries: 0 });
+  const source = {
+    type: 'base64' as const,
+    media_type: 'image/png' as const,
+    data: screen.url.split(',')[1],
+  };
+  const messages = [{ role: 'user' as const, content: [{ type: 'image' as const, source }] }];
+  const count = () => client.messages.countTokens({ model: 'latest', messages });
+  expect(await count()).toEqual({ input_tokens: 3 });
+  const answer = await client.messages.create({ model: 'latest', max_tokens: 8, messages });
+  expect(answer).toMatchObject({ content: [{ text: 'I look.' }], usage: { input_tokens: 3 } });
+  expect(await count()).toEqual({ input_tokens: 3 });
+  expect(world.counted.map(({ images }) => images)).toEqual([[screen.png], [sha256(screen.png)]]);
+  const unknown = client.messages.create({ model: 'other', max_tokens: 8, messages });
+  await expect(unknown).rejects.toMatchObject({ status: 404, type: 'not_found_error' });
+  await ask('POST', `/${session.id}/end`, { state: {} });
+  expect((await settled()).turns).toHaveLength(1);
+  await expect(count()).rejects.toMatchObject({ status: 404, errorCode: 'session_over' });
 });
 
 test('of a prompt that is too long the oldest turns are left out where the agent asks for that', async () => {

@@ -110,6 +110,8 @@ function described(session: AgentSession, { headers }: IncomingMessage): object 
     id,
     object: 'session',
     base_url: `http://${headers.host}/sessions/${id}/v1`,
+    // Anthropic's clients add `/v1` themselves.
+    anthropic_base_url: `http://${headers.host}/sessions/${id}`,
     model: 'latest',
     run: runId,
     rollout: rolloutId,

@@ -4,6 +4,8 @@ import {
   PolicyActReply,
   type PolicyActRequest,
   PolicyInfoReply,
+  type PolicyInfoRequest,
+  type PolicyPrompt,
   subjects,
 } from '@ui-rl/contracts';
 import { type Clock, EpisodeFailure, type Policy } from '@ui-rl/episode';
@@ -29,9 +31,7 @@ export class LearnerPolicy implements Policy {
     const key = `${width}×${height}`;
     const known = this.sizes.get(key);
     if (known !== undefined) return known;
-    const message = { runId: this.runId, screenshot: { width, height } };
-    const info = { subject: subjects.policyInfo(this.runId), message, schema: PolicyInfoReply };
-    const { modelImage } = await requestLearner(this.bus, info, clock, this.timeouts);
+    const { modelImage } = await this.info({ screenshot: { width, height } }, clock);
     if (modelImage === undefined) {
       throw new EpisodeFailure(
         'bad_reply',
@@ -40,6 +40,23 @@ export class LearnerPolicy implements Policy {
     }
     this.sizes.set(key, modelImage);
     return modelImage;
+  }
+
+  /** @throws EpisodeFailure, Stopped */
+  async countTokens(prompt: PolicyPrompt, clock: Clock): Promise<number> {
+    const { promptTokens } = await this.info({ prompt }, clock);
+    if (promptTokens !== undefined) return promptTokens;
+    throw new EpisodeFailure('bad_reply', 'the learner does not count tokens: it has an earlier version');
+  }
+
+  private info(wanted: Omit<PolicyInfoRequest, 'runId'>, clock: Clock): Promise<PolicyInfoReply> {
+    const { runId } = this;
+    const info = {
+      subject: subjects.policyInfo(runId),
+      message: { runId, ...wanted },
+      schema: PolicyInfoReply,
+    };
+    return requestLearner(this.bus, info, clock, this.timeouts);
   }
 
   /**

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkpointName, type PolicyActReply } from '@ui-rl/contracts';
+import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { ResponsesWS } from 'openai/resources/responses/ws';
 import { register } from 'prom-client';
@@ -149,6 +150,48 @@ it('answers /v1/responses with pictures, and continues from earlier responses', 
   expect(await client.responses.retrieve(first.id)).toMatchObject({
     id: first.id,
     output_text: first.output_text,
+  });
+});
+
+it('answers /v1/messages as /v1/chat/completions, and counts the tokens of a prompt', async () => {
+  const anthropic = new Anthropic({
+    baseURL: world.endpointUrl.replace(/\/v1$/, ''),
+    apiKey: KEY,
+    maxRetries: 0,
+  });
+  const source = { type: 'base64' as const, media_type: 'image/png' as const, data: png.toString('base64') };
+  const content = [
+    { type: 'image' as const, source },
+    { type: 'text' as const, text: 'Open Settings' },
+  ];
+  const prompt = { model: 'latest', messages: [{ role: 'user' as const, content }] };
+  const message = await anthropic.messages.create({
+    ...prompt,
+    max_tokens: 6,
+    // The client's types do not have it any more.
+    ...{ temperature: 0 },
+  });
+  const chat = await client.chat.completions.create({
+    ...{ model: 'latest', messages: said, max_tokens: 6, temperature: 0 },
+  });
+  expect(message).toMatchObject({
+    model: chat.model,
+    content: [{ type: 'text', text: chat.choices[0].message.content }],
+    usage: {
+      input_tokens: chat.usage!.prompt_tokens,
+      output_tokens: chat.usage!.completion_tokens,
+    },
+  });
+  expect(await anthropic.messages.countTokens(prompt)).toEqual({ input_tokens: message.usage.input_tokens });
+  const tooLong = { ...prompt, messages: [{ role: 'user' as const, content: 'word '.repeat(500) }] };
+  await expect(anthropic.messages.countTokens(tooLong)).rejects.toMatchObject({
+    status: 400,
+    type: 'invalid_request_error',
+    errorCode: 'context_length_exceeded',
+  });
+  await expect(anthropic.messages.countTokens({ ...prompt, model: 'other' })).rejects.toMatchObject({
+    status: 404,
+    type: 'not_found_error',
   });
 });
 

@@ -39,6 +39,8 @@ export interface OutsidePolicyParts {
 type Prompt = Pick<RenderedPrompt<{ sha256: string; tokens: number }>, 'tokenIds' | 'images'> &
   Pick<SamplerRequest, 'conversation'>;
 
+type PromptRequest = Pick<PolicyRequest, 'model' | 'prompt' | 'signal'>;
+
 const LATEST = 'latest';
 const TOO_LONG = 'context_length_exceeded';
 const MAX_SEED = 2 ** 31 - 1;
@@ -94,6 +96,13 @@ export class OutsidePolicy implements ServedPolicy {
       if (isFaultOfRequest(error)) throw new ApiError(400, error.message);
       throw error;
     }
+  }
+
+  async countTokens({ model, prompt, signal }: PromptRequest): Promise<number> {
+    await this.parts.ensureServed();
+    const { tokenIds } = await this.promptOf(prompt, signal);
+    await this.find(model);
+    return tokenIds.length;
   }
 
   private read(

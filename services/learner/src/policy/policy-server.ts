@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { failure } from '@ui-rl/bus';
-import type { ImageSize, PolicyActReply, PolicyActRequest, RequestFailure } from '@ui-rl/contracts';
+import { failure, isFailure } from '@ui-rl/bus';
+import type {
+  ImageSize,
+  PolicyActReply,
+  PolicyActRequest,
+  PolicyPrompt,
+  RequestFailure,
+} from '@ui-rl/contracts';
 import { actReply, isFaultOfRequest } from '@ui-rl/episode';
 import {
   ModelError,
@@ -57,28 +63,38 @@ export class PolicyServer {
     }
   }
 
+  async countTokens(request: PolicyPrompt): Promise<number | Refusal> {
+    const prompt = await this.promptOf(request);
+    return isFailure(prompt) ? prompt : prompt.tokenIds.length;
+  }
+
   /** A repeated request with the same id and prompt gets the same answer. */
   async act(request: PolicyActRequest): Promise<ActReply> {
-    const pngs = await this.parts.screenshots.pngsOf(request.images);
-    if ('missing' in pngs) {
-      return failure('unknown_image', `screenshot ${pngs.missing} is neither in memory nor among the blobs`);
-    }
-    let prompt: Prompt;
-    try {
-      const most = mostOfPrompt(this.parts.maxSequence);
-      prompt = await this.parts.renderer.renderPngs(request.messages, pngs, { tools: request.tools, most });
-    } catch (error) {
-      const lack = lackOfRoomIn(error, this.parts.maxSequence);
-      if (lack !== undefined) return failure('prompt_too_long', lack);
-      if (error instanceof ModelError) return failure('bad_request', error.message);
-      throw error;
-    }
-    const lack = lackOfRoom(prompt.tokenIds.length, this.parts.maxSequence);
-    if (lack !== undefined) return failure('prompt_too_long', lack);
+    const prompt = await this.promptOf(request);
+    if (isFailure(prompt)) return prompt;
     const key = replyKey(request, prompt);
     const asked = this.replies.get(key) ?? this.ask(key, request, prompt);
     asked.patience.wait(request.waitMs);
     return asked.reply;
+  }
+
+  /** Refuses a prompt that leaves no capacity for an answer. */
+  private async promptOf({ messages, images, tools }: PolicyPrompt): Promise<Prompt | Refusal> {
+    const { screenshots, renderer, maxSequence } = this.parts;
+    const pngs = await screenshots.pngsOf(images);
+    if ('missing' in pngs) {
+      return failure('unknown_image', `screenshot ${pngs.missing} is neither in memory nor among the blobs`);
+    }
+    try {
+      const prompt = await renderer.renderPngs(messages, pngs, { tools, most: mostOfPrompt(maxSequence) });
+      const lack = lackOfRoom(prompt.tokenIds.length, maxSequence);
+      return lack === undefined ? prompt : failure('prompt_too_long', lack);
+    } catch (error) {
+      const lack = lackOfRoomIn(error, maxSequence);
+      if (lack !== undefined) return failure('prompt_too_long', lack);
+      if (error instanceof ModelError) return failure('bad_request', error.message);
+      throw error;
+    }
   }
 
   /** Does not cache failures. */
