@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { loadFamily, loadModelFolder } from './folder';
 import { loadAdapter } from './lora/adapter';
+import { WeightStore } from './weights/store';
 
 const fixtures = join(__dirname, '../../../test/golden/fixtures');
 type Json = Record<string, unknown>;
@@ -138,5 +139,42 @@ describe.each(families)('%s refuses', (name, others) => {
         /adapter_(model\.safetensors|config\.json): .*("[^"]+"|target_parameters)/,
       );
     }
+  });
+});
+
+describe('a model folder refuses', () => {
+  it.each<[string, string, RegExp]>([
+    ['config.json', 'null', /config\.json: holds null; expected a JSON object/],
+    ['config.json', '[{}]', /config\.json: holds an array; expected a JSON object/],
+    ['config.json', '{"a": ', /config\.json: is not JSON: /],
+    ['tokenizer_config.json', '7', /tokenizer_config\.json: holds 7; expected a JSON object/],
+    ['preprocessor_config.json', '"x"', /preprocessor_config\.json: holds x; expected a JSON object/],
+  ])('%s with %s', async (file, text, error) => {
+    copyOf('qwen3-vl-a');
+    writeFileSync(join(dir, file), text);
+    await expect(loadModelFolder(dir)).rejects.toThrow(error);
+  });
+
+  it.each([
+    ['null', /index\.json: holds null; expected a JSON object/],
+    ['{"weight_map": []}', /has no "weight_map" object/],
+    ['{"weight_map": {"a": 1}}', /places "a" in 1; expected the name of a file in the same folder/],
+    ['{"weight_map": {"a": "../a.safetensors"}}', /places "a" in "\.\.\/a\.safetensors"; expected the name/],
+    [
+      '{"weight_map": {"a": "/etc/a.safetensors"}}',
+      /places "a" in "\/etc\/a\.safetensors"; expected the name/,
+    ],
+  ])('the index of weights %s', async (text, error) => {
+    writeFileSync(join(dir, 'model.safetensors.index.json'), text);
+    await expect(WeightStore.open(dir)).rejects.toThrow(error);
+  });
+
+  it.each([
+    ['null', /adapter_config\.json: holds null; expected a JSON object/],
+    ['{', /adapter_config\.json: is not JSON/],
+  ])('the configuration of an adapter %s', async (text, error) => {
+    writeFileSync(join(dir, 'adapter_config.json'), text);
+    const family = await loadFamily(join(fixtures, 'qwen3-vl-a/model'));
+    await expect(loadAdapter(dir, family)).rejects.toThrow(error);
   });
 });

@@ -1,7 +1,8 @@
-import { copyFile, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ChatTemplate } from './chat';
 import { ModelError } from './errors';
+import { readJsonObject, readText } from './json-file';
 import type { Family } from './families/base';
 import { OWN_HEAD } from './families/common/decoder-config';
 import { familyOf } from './families/registry';
@@ -31,24 +32,10 @@ export interface ModelFolder extends PromptFolder {
   weights: WeightStore;
 }
 
-async function readConfigText(dir: string): Promise<string> {
+async function readConfig(dir: string): Promise<Record<string, unknown>> {
   const found = await stat(dir).catch(() => undefined);
   if (found?.isDirectory() !== true) throw new ModelError('missing-file', `${dir}: no such model folder`);
-  const file = join(dir, 'config.json');
-  return readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new ModelError('missing-file', `${file}: cannot be read; a model folder holds config.json`, {
-      cause,
-    });
-  });
-}
-
-async function readConfig(dir: string): Promise<Record<string, unknown>> {
-  const text = await readConfigText(dir);
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch (cause) {
-    throw new ModelError('bad-file', `${join(dir, 'config.json')}: is not JSON`, { cause });
-  }
+  return readJsonObject(join(dir, 'config.json'), 'a model folder holds config.json');
 }
 
 /** How to load the weights of a model folder. */
@@ -181,7 +168,8 @@ export async function saveModelFolder(dir: string, options: SaveModelOptions): P
   const family = familyOf(tensors.has(OWN_HEAD) ? withOwnHead(config) : config, join(dir, 'config.json'));
   WeightStore.fromTensors(tensors).check(family.parameters());
   await mkdir(dir, { recursive: true });
-  const text = options.config === undefined ? await readConfigText(filesFrom!) : JSON.stringify(config);
+  const text =
+    options.config === undefined ? await readText(join(filesFrom!, 'config.json')) : JSON.stringify(config);
   await writeFile(
     join(dir, 'config.json'),
     rewriteJson(text, (json) => withDtype(tensors.has(OWN_HEAD) ? withOwnHead(json) : json, dtype)),

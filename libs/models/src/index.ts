@@ -16,7 +16,14 @@ export {
   type SaveModelOptions,
 } from './folder';
 export { initializeLora, initializeWeights } from './initialize';
-export { ADAPTER_CONFIG, baseModelFields, loadAdapter, saveAdapter, type LoadedAdapter } from './lora/adapter';
+export { readJsonObject, readOptionalJson } from './json-file';
+export {
+  ADAPTER_CONFIG,
+  baseModelFields,
+  loadAdapter,
+  saveAdapter,
+  type LoadedAdapter,
+} from './lora/adapter';
 export { mergeAdapter } from './lora/merge';
 export {
   loraParameters,

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import {
   ADAPTER_CONFIG,
@@ -6,6 +6,7 @@ import {
   loadAdapter,
   loadModelFolder,
   mergeAdapter,
+  readJsonObject,
   saveModelFolder,
   type FloatDtype,
 } from '@ui-rl/models';
@@ -79,7 +80,7 @@ async function mustBeEmpty(dir: string): Promise<void> {
 }
 
 async function nameBase(file: string, base: string): Promise<void> {
-  const config = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
+  const config = await readJsonObject(file);
   await writeFile(file, `${JSON.stringify({ ...config, ...baseModelFields(base) }, null, 2)}\n`);
 }
 

@@ -1,8 +1,8 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describeError } from '@ui-rl/retry';
 import { parseCheckpointName, type BaseModel } from '@ui-rl/contracts';
-import { ADAPTER_CONFIG, parseHubName, pinnedName } from '@ui-rl/models';
+import { ADAPTER_CONFIG, parseHubName, pinnedName, readJsonObject, readOptionalJson } from '@ui-rl/models';
 import { locateCheckpoint } from './locate-checkpoint';
 import { modelFolder, type FetchOptions } from './model-folder';
 
@@ -103,18 +103,18 @@ interface NamedBase {
 /** The base model in the learner's state file beside the adapter. */
 async function stateModel(adapterDir: string): Promise<NamedBase | undefined> {
   const where = join(adapterDir, 'state.json');
-  const text = await readFile(where, 'utf8').catch(() => undefined);
-  const { model } = text === undefined ? {} : (JSON.parse(text) as { model?: BaseModel });
-  return model === undefined ? undefined : { name: pinnedName(model.name, model.commit), where };
+  const { model } = (await readOptionalJson(where)) ?? {};
+  if (model === undefined) return undefined;
+  const { name, commit } = model as Partial<BaseModel>;
+  if (typeof name !== 'string')
+    throw new Error(`${where}: model.name is missing; name the model with --model`);
+  return { name: pinnedName(name, commit), where };
 }
 
 /** The base model in PEFT's configuration. */
 async function configuredModel(adapterDir: string): Promise<NamedBase> {
   const where = join(adapterDir, ADAPTER_CONFIG);
-  const { base_model_name_or_path: name, revision } = JSON.parse(await readFile(where, 'utf8')) as {
-    base_model_name_or_path?: string | null;
-    revision?: string | null;
-  };
+  const { base_model_name_or_path: name, revision } = await readJsonObject(where);
   if (typeof name !== 'string') {
     throw new Error(`${where}: base_model_name_or_path is missing; name the model with --model`);
   }

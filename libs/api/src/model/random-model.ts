@@ -1,10 +1,11 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import {
   familyOf,
   knownConfig,
   knownModels,
   parseHubName,
+  readJsonObject,
   writeRandomModel,
   type FloatDtype,
   type RandomModel,
@@ -83,14 +84,7 @@ async function shapeIn(dir: string): Promise<Shape> {
 }
 
 async function readShape(file: string): Promise<Shape> {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new Error(`${file}: cannot be read`, { cause });
-  });
-  try {
-    return { config: JSON.parse(text) as Record<string, unknown>, source: file };
-  } catch (cause) {
-    throw new Error(`${file}: is not JSON`, { cause });
-  }
+  return { config: await readJsonObject(file), source: file };
 }
 
 function isFamily(family: { name: string; shape: { modelType: string } }, requested: string): boolean {

@@ -3,7 +3,7 @@ import { createContext, Script } from 'node:vm';
 import { Template } from '@huggingface/jinja';
 import { LRUCache } from 'lru-cache';
 import { ModelError } from '../errors';
-import { readOptionalJson, readOptionalText } from '../optional-file';
+import { readOptionalJson, readOptionalText } from '../json-file';
 import type { ChatMessage, ContentPart } from './messages';
 
 export interface ChatTemplateOptions {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { copyFile, mkdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { readOptionalText } from '../optional-file';
+import { readOptionalText } from '../json-file';
 import { isCommit, type HubModel } from './name';
 
 /**

@@ -1,6 +1,6 @@
 import { AnswerTooLong, boundedFetch, fetchFailure } from '@ui-rl/http';
 import { DEADLINES } from '@ui-rl/retry';
-import { readOptionalText } from '../optional-file';
+import { readOptionalText } from '../json-file';
 import { HubError } from './errors';
 import type { HubModel } from './name';
 import type { HubOptions } from './options';

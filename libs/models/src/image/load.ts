@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { ModelError } from '../errors';
 import { definitionOf, familyDefinitions } from '../families/registry';
-import { readOptionalJson } from '../optional-file';
+import { readOptionalJson } from '../json-file';
 import type { ImageModel, ImagePreparation, ImageProcessorKind } from './preparation';
 import { ImageProcessor, type ImageProcessorOptions } from './processor';
 

@@ -1,7 +1,8 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigReader } from '../config-reader';
 import { ModelError } from '../errors';
+import { readJsonObject } from '../json-file';
 import { hubModelOf } from '../hub/name';
 import type { Family, LinearSpec } from '../families/base';
 import { namesInFiles } from '../families/common/names-in-files';
@@ -223,21 +224,7 @@ function withPresentNames(
  */
 export async function loadAdapter(dir: string, family: Family): Promise<LoadedAdapter> {
   const file = join(dir, ADAPTER_CONFIG);
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new ModelError(
-      'missing-file',
-      `${file}: cannot be read; a PEFT adapter folder holds ${ADAPTER_CONFIG} and ${weightsFile}`,
-      {
-        cause,
-      },
-    );
-  });
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (cause) {
-    throw new ModelError('bad-file', `${file}: is not JSON`, { cause });
-  }
+  const json = await readJsonObject(file, `a PEFT adapter folder holds ${ADAPTER_CONFIG} and ${weightsFile}`);
   const weights = join(dir, weightsFile);
   const tensors = withPresentNames(await readSafetensors(weights), family, weights);
   const { reader, config } = parseConfig(json, file);

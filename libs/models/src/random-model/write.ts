@@ -8,7 +8,7 @@ import { withDtype } from '../folder';
 import { loadImageProcessor } from '../image';
 import { initialPieces } from '../initialize';
 import { isCompanionFile } from '../model-files';
-import { readOptionalJson } from '../optional-file';
+import { readOptionalJson } from '../json-file';
 import { Tokenizer } from '../tokenizer';
 import { tensorBytes, type FloatDtype } from '../weights/safetensors';
 import { writeSharded } from '../weights/sharded';

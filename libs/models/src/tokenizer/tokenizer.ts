@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { ModelError } from '../errors';
-import { readOptionalJson } from '../optional-file';
+import { readOptionalJson } from '../json-file';
 import { IncrementalDecoder } from './incremental';
 import { bytesOfToken, spellingOf, type Spelling } from './token-bytes';
 

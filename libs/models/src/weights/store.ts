@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { ModelError } from '../errors';
+import { readJsonObject } from '../json-file';
 import { namesInFiles } from '../families/common/names-in-files';
 import {
   decodeFloats,
@@ -265,19 +265,19 @@ export class WeightStore {
 }
 
 async function readShards(dir: string, index: string): Promise<Map<string, TensorEntry>> {
-  let weightMap: Record<string, string> | undefined;
-  try {
-    weightMap = (JSON.parse(await readFile(index, 'utf8')) as { weight_map?: Record<string, string> })
-      .weight_map;
-  } catch (cause) {
-    throw new ModelError('bad-file', `${index}: is not JSON`, { cause });
-  }
-  if (typeof weightMap !== 'object' || weightMap === null) {
+  const { weight_map: weightMap } = await readJsonObject(index);
+  if (typeof weightMap !== 'object' || weightMap === null || Array.isArray(weightMap)) {
     throw new ModelError('bad-file', `${index}: has no "weight_map" object`);
   }
   const headers = new Map<string, ReadonlyMap<string, TensorEntry>>();
   const entries = new Map<string, TensorEntry>();
-  for (const [name, shard] of Object.entries(weightMap)) {
+  for (const [name, shard] of Object.entries<unknown>(weightMap)) {
+    if (typeof shard !== 'string' || basename(shard) !== shard) {
+      throw new ModelError(
+        'bad-file',
+        `${index}: places "${name}" in ${JSON.stringify(shard)}; expected the name of a file in the same folder`,
+      );
+    }
     if (!headers.has(shard))
       headers.set(shard, (await readSafetensorsHeader(join(resolve(dir), shard))).entries);
     const entry = headers.get(shard)!.get(name);
