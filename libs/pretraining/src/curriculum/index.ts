@@ -13,6 +13,7 @@ export type { Question, Reading, Target } from './questions/question';
 export { readQuestions } from './questions/read';
 export { wordQuestions } from './questions/words';
 export type { Split } from './wording/phrases';
+export { drawText } from './wording/texts';
 export {
   makeTask,
   nextStep,

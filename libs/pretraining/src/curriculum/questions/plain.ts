@@ -12,7 +12,7 @@ import type { Question } from './question';
 
 const FIELDS: readonly ElementKind[] = ['text field', 'password field', 'text area', 'spin button'];
 
-/** Instructions to type a text into the focused field; empty if there is none. */
+/** Instructions to type texts; half of them name the focused field, if there is one. */
 export function copyQuestions(
   truth: ScreenTruth,
   texts: readonly string[],
@@ -21,10 +21,10 @@ export function copyQuestions(
 ): Question[] {
   const view = new ScreenView(truth);
   const field = view.elements.find(({ kind, state }) => state.focused === true && FIELDS.includes(kind));
-  if (field === undefined) return [];
   return texts.filter(isSayable).map((text) => {
     const said = mentionExactly(text, random);
-    const reference = random.chance(0.5) ? usualReference(field, view, random, split) : undefined;
+    const reference =
+      field !== undefined && random.chance(0.5) ? usualReference(field, view, random, split) : undefined;
     const order = () =>
       reference === undefined
         ? say(orders.TYPE_FOCUSED, { text: said }, random, split)
