@@ -18,6 +18,7 @@ import type {
   TrajectoryEntity,
   TurnEntity,
 } from './entities';
+import { failedChecks } from './failed-checks';
 
 /** An event with the key that makes recording it idempotent: its message id, or its sequence in the stream. */
 export interface KeyedEvent {
@@ -54,6 +55,7 @@ export function trajectoryRow(source: Trajectory): Omit<TrajectoryEntity, 'recor
     reward: rest.reward,
     rewards: rest.rewards,
     verdicts: rest.verdicts ?? null,
+    failedChecks: failedChecks(source),
     turnCount: turns.length,
     tokenCount: turns.reduce((sum, turn) => sum + turn.tokenIds.length, 0),
     policyVersion: turns.at(-1)?.policyVersion ?? null,

@@ -52,6 +52,20 @@ export interface RunSummary extends RunLabels {
   evaluations: EvaluationView[];
 }
 
+/** A run in a list. */
+export interface ListedRun extends RunSummary {
+  /** Share of successes in training at no more than 33 steps, evenly spaced; the last one is the newest. */
+  successRates: number[];
+}
+
+/** An option whose value differs between runs. */
+export interface DifferingOption {
+  /** Path in the run file. */
+  path: string;
+  /** Run id → value; a run that does not set the option is absent. */
+  values: Record<string, unknown>;
+}
+
 export interface CheckpointView {
   name: string;
   step: number;
@@ -223,6 +237,11 @@ export interface EpisodeFilter {
   taskId?: string;
   /** Id of their evaluation. */
   evaluation?: string;
+  /** The text of a check that failed. */
+  failedCheck?: string;
+  /** Policy version of the last turn. */
+  minVersion?: number;
+  maxVersion?: number;
   /** The training step that they were trained in. */
   step?: number;
   minReward?: number;
@@ -327,10 +346,42 @@ export interface GroupMember {
 /** A check of an episode's task with its result. */
 export interface JudgedCheck {
   check: Check;
+  /** The check in words: `failedCheck` of an episode list. */
+  text: string;
   /** Null if the episode has no result: it is invalid, or the environment did not evaluate the check. */
   holds: boolean | null;
   /** The value found, or the environment's words for it; null if unknown. */
   found: string | null;
+}
+
+/** A check that failed in episodes of a run. */
+export interface FailedCheck {
+  /** The check in words. */
+  text: string;
+  /** Number of episodes in which it failed. */
+  episodes: number;
+}
+
+/** Successes of training episodes by task and by the policy version that sampled their last turn. */
+export interface TaskHeatMap {
+  /** Policy versions per column. */
+  width: number;
+  /** The first policy version of each column. */
+  from: number[];
+  /** Number of tasks; `tasks` has at most 200 of them, those with the most episodes. */
+  total: number;
+  /** The lowest success rate first. */
+  tasks: TaskRow[];
+}
+
+export interface TaskRow {
+  taskId: string;
+  description: string;
+  successes: number;
+  /** Judged episodes. */
+  episodes: number;
+  /** By column: successes and judged episodes; null without any. */
+  cells: ([successes: number, episodes: number] | null)[];
 }
 
 /** An episode with the results of its checks. */

@@ -45,6 +45,7 @@ const PAGES: [name: string, path: string, ready: string][] = [
   ['overview', `runs/${RUN}`, '.chart canvas'],
   ['steps', `runs/${RUN}/steps`, '.steps tbody tr'],
   ['step', `runs/${RUN}/steps/20`, '.tile'],
+  ['tasks', `runs/${RUN}/tasks`, '.heat tbody tr'],
   ['evaluations', `runs/${RUN}/evaluations`, '.compared'],
   ['checkpoints', `runs/${COMPARED}`, '.compared'],
   ['episodes', `runs/${RUN}/episodes`, '.episodes tbody tr'],

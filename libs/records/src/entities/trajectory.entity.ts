@@ -56,6 +56,10 @@ export class TrajectoryEntity {
   @Column({ type: 'jsonb', nullable: true })
   verdicts: Record<string, boolean> | null;
 
+  /** The checks that failed, in words; null if the episode has no results of checks. */
+  @Column({ name: 'failed_checks', type: 'text', array: true, nullable: true })
+  failedChecks: string[] | null;
+
   @Column({ name: 'turn_count', type: 'integer' })
   turnCount: number;
 

@@ -8,6 +8,7 @@ import { TrajectoriesWithVerdicts1795420000000 } from './1795420000000-trajector
 import { TurnsWithScreenText1795430000000 } from './1795430000000-turns-with-screen-text';
 import { TokenView1795440000000 } from './1795440000000-token-view';
 import { RunsWithLabels1795450000000 } from './1795450000000-runs-with-labels';
+import { TrajectoriesWithFailedChecks1795460000000 } from './1795460000000-trajectories-with-failed-checks';
 
 /** In order; append new ones at the end. */
 export const migrations = [
@@ -21,4 +22,5 @@ export const migrations = [
   TurnsWithScreenText1795430000000,
   TokenView1795440000000,
   RunsWithLabels1795450000000,
+  TrajectoriesWithFailedChecks1795460000000,
 ];

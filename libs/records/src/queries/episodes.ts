@@ -126,9 +126,12 @@ export function conditions(filter: EpisodeFilter): Conditions {
     const trained = 'SELECT unnest(s.rollout_ids) FROM steps s WHERE s.run_id = $1';
     add((placeholder) => `t.id IN (${trained} AND s.step = ${placeholder})`, filter.step);
   }
+  if (filter.failedCheck !== undefined)
+    add((placeholder) => `t.failed_checks @> ARRAY[${placeholder}::text]`, filter.failedCheck);
   for (const [column, least, most] of [
     ['t.reward', filter.minReward, filter.maxReward],
     ['t.turn_count', filter.minTurns, filter.maxTurns],
+    ['t.policy_version', filter.minVersion, filter.maxVersion],
   ] as const) {
     if (least !== undefined) add((placeholder) => `${column} >= ${placeholder}`, least);
     if (most !== undefined) add((placeholder) => `${column} <= ${placeholder}`, most);

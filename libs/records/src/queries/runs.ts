@@ -4,6 +4,7 @@ import { storable } from '../rows';
 import type {
   CheckpointView,
   EvaluationView,
+  ListedRun,
   LogEntry,
   RunDetail,
   RunFilter,
@@ -12,6 +13,7 @@ import type {
   RunSummary,
   ServiceSign,
 } from '../views';
+import { successRates } from './run-columns';
 import { iso, isoOrNull } from './values';
 
 interface RunRow extends RunLabels {
@@ -52,17 +54,34 @@ const SORTS: Record<RunSort, (run: string) => string> = {
 };
 
 /** Runs, by default newest first. An unknown cursor counts as the start. */
-export async function listRuns(
-  dataSource: DataSource,
-  {
-    search = '',
-    archived = 'no',
-    sort = 'created',
-    order = 'desc',
-    before = '',
-    limit = MAX_PAGE,
-  }: RunFilter = {},
-): Promise<RunSummary[]> {
+export async function listRuns(dataSource: DataSource, filter: RunFilter = {}): Promise<ListedRun[]> {
+  const { rest, values } = selected(filter);
+  const rows = await dataSource.query<RunRow[]>(`${RUNS}${rest}`, values);
+  const ids = rows.map(({ id }) => id);
+  const evaluations = await evaluationsOf(dataSource, ids);
+  const rates = await successRates(dataSource, ids);
+  return rows.map((row) => ({
+    ...summary(row, evaluations.get(row.id) ?? []),
+    successRates: rates.get(row.id) ?? [],
+  }));
+}
+
+/** The ids of the runs that `listRuns` lists. */
+export async function listRunIds(dataSource: DataSource, filter: RunFilter): Promise<string[]> {
+  const { rest, values } = selected(filter);
+  const rows = await dataSource.query<{ id: string }[]>(`SELECT r.id FROM runs r${rest}`, values);
+  return rows.map(({ id }) => id);
+}
+
+/** The end of a statement that selects the runs `r` of a filter, in its order. */
+function selected({
+  search = '',
+  archived = 'no',
+  sort = 'created',
+  order = 'desc',
+  before = '',
+  limit = MAX_PAGE,
+}: RunFilter): { rest: string; values: unknown[] } {
   const values: unknown[] = [Math.min(Math.max(limit, 1), MAX_PAGE)];
   const by = SORTS[sort];
   const [direction, isAfter] = order === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
@@ -73,15 +92,7 @@ export async function listRuns(
     const last = `(SELECT ${by('b')}, b.id FROM runs b WHERE b.id = $${values.push(before)})`;
     where += ` AND COALESCE((${by('r')}, r.id) ${isAfter} ${last}, true)`;
   }
-  const rows = await dataSource.query<RunRow[]>(
-    `${RUNS}${where} ORDER BY ${by('r')} ${direction}, r.id ${direction} LIMIT $1`,
-    values,
-  );
-  const evaluations = await evaluationsOf(
-    dataSource,
-    rows.map((row) => row.id),
-  );
-  return rows.map((row) => summary(row, evaluations.get(row.id) ?? []));
+  return { rest: `${where} ORDER BY ${by('r')} ${direction}, r.id ${direction} LIMIT $1`, values };
 }
 
 /** Whether the texts of a run `r` contain a pattern. */

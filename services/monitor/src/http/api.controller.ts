@@ -4,8 +4,10 @@ import { ComponentRegistry } from '@ui-rl/plugin-kit';
 import {
   compareEvaluations,
   type Curves,
+  type DifferingOption,
   type EpisodePage,
   type EvaluationComparison,
+  type FailedCheck,
   type JudgedEpisode,
   findConfiguration,
   findEpisode,
@@ -13,13 +15,18 @@ import {
   findRun,
   findStep,
   listEpisodes,
+  listFailedChecks,
+  type ListedRun,
   listMetrics,
+  listRunIds,
   listRuns,
   readCurves,
+  readRunOptions,
+  readTaskHeatMap,
   readTaskScores,
   type RunDetail,
-  type RunSummary,
   type StepDetail,
+  type TaskHeatMap,
   type TaskScoreView,
   listTrajectories,
   type TrajectoryPage,
@@ -28,6 +35,7 @@ import {
 import { describeRun, redactRunFile } from '@ui-rl/settings';
 import { DataSource } from 'typeorm';
 import { Deltas } from './deltas';
+import { differingOptions } from './differing-options';
 import { EpisodeQuery } from './episode-query';
 import { found } from './found';
 import { judgedChecks } from './judged-checks';
@@ -46,8 +54,15 @@ export class ApiController {
 
   /** A page of at most 200 runs, see the parameters below. */
   @Get('runs')
-  runs(@Query() query: RunQuery): Promise<RunSummary[]> {
+  runs(@Query() query: RunQuery): Promise<ListedRun[]> {
     return listRuns(this.dataSource, query);
+  }
+
+  /** The options whose values differ between runs of a list; parameters as for `/api/runs`. */
+  @Get('run-differences')
+  async differences(@Query() query: RunQuery): Promise<DifferingOption[]> {
+    const ids = await listRunIds(this.dataSource, query);
+    return differingOptions(await readRunOptions(this.dataSource, ids), this.components);
   }
 
   /** A run with its checkpoints and the latest entries of its log. */
@@ -95,6 +110,18 @@ export class ApiController {
   @Get('runs/:run/tasks')
   tasks(@Param('run', RUN) id: string): Promise<TaskScoreView[]> {
     return readTaskScores(this.dataSource, id);
+  }
+
+  /** Successes in training by task and policy version. */
+  @Get('runs/:run/heat-map')
+  heatMap(@Param('run', RUN) id: string): Promise<TaskHeatMap> {
+    return readTaskHeatMap(this.dataSource, id);
+  }
+
+  /** The checks that failed in most episodes, at most 100. Episodes of older monitors do not count. */
+  @Get('runs/:run/failed-checks')
+  failedChecks(@Param('run', RUN) id: string): Promise<FailedCheck[]> {
+    return listFailedChecks(this.dataSource, id);
   }
 
   /** The evaluations of a run side by side, compared with the first one or with the one whose id is `to`. */

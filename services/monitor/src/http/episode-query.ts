@@ -44,6 +44,27 @@ export class EpisodeQuery implements Omit<EpisodeFilter, 'runId'> {
   @MaxLength(1_000)
   evaluation?: string;
 
+  /** The text of a check that failed, as `/api/runs/:run/failed-checks` lists it. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(300)
+  failedCheck?: string;
+
+  /** Least policy version of the last turn. */
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  @Min(0)
+  @Max(MAX_INTEGER)
+  minVersion?: number;
+
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  @Min(0)
+  @Max(MAX_INTEGER)
+  maxVersion?: number;
+
   /** The training step that they were trained in. */
   @IsOptional()
   @Type(() => Number)

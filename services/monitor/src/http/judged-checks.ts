@@ -7,16 +7,17 @@ import {
   type Action,
   type Check,
 } from '@ui-rl/plugin-kit';
-import type { EpisodeDetail, JudgedCheck } from '@ui-rl/records';
+import { checkText, type EpisodeDetail, type JudgedCheck } from '@ui-rl/records';
 
 /** The checks of an episode's task, judged by the recorded final state as its actor judged them. */
 export function judgedChecks({ request, status, finalState, turns }: EpisodeDetail): JudgedCheck[] {
   const answer = answerOf(turns.map(({ actions }) => ({ actions: actions as unknown as Action[] })));
   return (request.task.checks ?? []).map((check, place) =>
     status === 'invalid' || finalState === null
-      ? { check, holds: null, found: null }
+      ? { check, text: checkText(check), holds: null, found: null }
       : {
           check,
+          text: checkText(check),
           holds: checkHolds(check, place, finalState, answer),
           found: check.kind === 'answer' ? (answer ?? 'no answer') : foundBy(check, place, finalState),
         },

@@ -128,7 +128,8 @@ function defaultText({ default: usual, expected }: ConfiguredOption): string {
   return expected === '' ? '' : 'no default';
 }
 
-function shownValue(value: unknown): string {
+/** A value in a run file's words, on one line. */
+export function shownValue(value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
   const scalars = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each !== 'object');
   return scalars ? value.join(', ') : (JSON.stringify(value) ?? '');

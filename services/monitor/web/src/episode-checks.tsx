@@ -1,5 +1,6 @@
 import type { JudgedCheck, JudgedEpisode } from '@ui-rl/records';
 import type { ReactNode } from 'react';
+import { links } from './route';
 import { stateChanges } from './state-changes';
 import { Card, Empty } from './ui';
 
@@ -15,7 +16,7 @@ export function EpisodeChecks({ episode }: { episode: JudgedEpisode }) {
         ) : (
           <ul className="checks">
             {checks.map((judged, index) => (
-              <CheckLine key={index} judged={judged} />
+              <CheckLine key={index} run={episode.runId} judged={judged} />
             ))}
           </ul>
         )}
@@ -29,7 +30,7 @@ export function EpisodeChecks({ episode }: { episode: JudgedEpisode }) {
   );
 }
 
-function CheckLine({ judged: { check, holds, found } }: { judged: JudgedCheck }) {
+function CheckLine({ run, judged: { check, text, holds, found } }: { run: string; judged: JudgedCheck }) {
   const [mark, tone, words] =
     holds === null ? ['?', 'unknown', 'no result'] : holds ? ['✓', 'up', 'held'] : ['✗', 'down', 'failed'];
   return (
@@ -42,6 +43,11 @@ function CheckLine({ judged: { check, holds, found } }: { judged: JudgedCheck })
         {found !== null && (
           <small className="muted">
             found <code>{found}</code>
+          </small>
+        )}
+        {holds === false && (
+          <small className="muted">
+            <a href={links.episodesWith(run, { failedCheck: text })}>episodes that fail it</a>
           </small>
         )}
       </div>

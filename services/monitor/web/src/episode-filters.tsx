@@ -1,5 +1,7 @@
-import type { EpisodeSort, SortOrder } from '@ui-rl/records';
+import type { EpisodeSort, FailedCheck, SortOrder } from '@ui-rl/records';
 import { useEffect, useState } from 'react';
+import { useApi, useVersion } from './api';
+import { count } from './format';
 import { type PlayedFor, useParam, useParams } from './route';
 
 const PURPOSES = { '': 'Every purpose', train: 'Training', eval: 'Evaluation', baseline: 'Baseline' };
@@ -28,7 +30,8 @@ const SORTS: Partial<Record<`${EpisodeSort} ${SortOrder}` | '', string>> = {
 
 const NAMES = [
   ...(['purpose', 'result', 'answers', 'task', 'step'] as const),
-  ...(['minReward', 'maxReward', 'minTurns', 'maxTurns', 'sort'] as const),
+  ...(['minReward', 'maxReward', 'minTurns', 'maxTurns', 'minVersion', 'maxVersion'] as const),
+  ...(['failedCheck', 'taskId', 'sort'] as const),
 ];
 type Name = (typeof NAMES)[number];
 /** '' does not filter. */
@@ -56,13 +59,13 @@ export function episodeQuery(filter: EpisodeFilter, playedFor: PlayedFor | undef
     sort: by,
     order,
     evaluation: playedFor?.evaluation ?? '',
-    taskId: playedFor?.taskId ?? '',
+    taskId: playedFor?.taskId ?? filter.taskId,
   };
   return new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ''));
 }
 
-export function EpisodeFilters() {
-  const hasMore = isFiltered({ ...useEpisodeFilter(), purpose: '', result: '', task: '' });
+export function EpisodeFilters({ run }: { run: string }) {
+  const hasMore = isFiltered({ ...useEpisodeFilter(), purpose: '', result: '', task: '', taskId: '' });
   const [isOpen, open] = useState(hasMore);
   return (
     <div className="filters">
@@ -70,19 +73,43 @@ export function EpisodeFilters() {
       <Choice name="result" label="Result" options={RESULTS} />
       <Typed name="task" label="Task" type="search" placeholder="Task or goal" />
       <Choice name="sort" label="Order" options={SORTS} />
+      <ExactTask />
       <button type="button" aria-expanded={isOpen} onClick={() => open(!isOpen)}>
         More filters
       </button>
       {isOpen && (
         <div className="filters more-filters" role="group" aria-label="More filters">
           <Choice name="answers" label="Answers" options={ANSWERS} />
+          <FailedCheckChoice run={run} />
           <Typed name="step" label="Trained in step" type="number" />
           <Range label="Reward" from="minReward" to="maxReward" />
           <Range label="Turns" from="minTurns" to="maxTurns" />
+          <Range label="Policy" from="minVersion" to="maxVersion" />
         </div>
       )}
     </div>
   );
+}
+
+/** The one task to which a link has limited the list. */
+function ExactTask() {
+  const [taskId, set] = useParam('taskId');
+  if (taskId === '') return null;
+  return (
+    <button type="button" aria-label={`Show all tasks, not only ${taskId}`} onClick={() => set('')}>
+      Task {taskId} ✕
+    </button>
+  );
+}
+
+/** The checks that failed in episodes of the run. */
+function FailedCheckChoice({ run }: { run: string }) {
+  const [chosen] = useParam('failedCheck');
+  const path = `api/runs/${encodeURIComponent(run)}/failed-checks`;
+  const { data } = useApi<FailedCheck[]>(path, useVersion(run, 10_000));
+  const options = new Map([['', 'Every check'], ...(chosen === '' ? [] : [[chosen, chosen] as const])]);
+  for (const { text, episodes } of data ?? []) options.set(text, `${text} (${count(episodes)})`);
+  return <Choice name="failedCheck" label="Failed check" options={Object.fromEntries(options)} />;
 }
 
 interface ChoiceProps {

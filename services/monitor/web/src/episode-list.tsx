@@ -24,7 +24,7 @@ export function EpisodeList({ run, version, playedFor }: EpisodeListProps) {
   const episodes = joined(first?.episodes ?? [], older.episodes);
   const cursor = older.episodes.length === 0 ? (first?.cursor ?? null) : older.cursor;
   return (
-    <Card title="Episodes" aside={<EpisodeFilters />}>
+    <Card title="Episodes" aside={<EpisodeFilters run={run} />}>
       {playedFor !== undefined && <PlayedForNote run={run} playedFor={playedFor} />}
       <Problem error={error ?? older.error} />
       {first !== null && episodes.length === 0 && (

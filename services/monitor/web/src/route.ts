@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useSyncExternalStore } from 'react';
 
-const TABS = ['overview', 'steps', 'evaluations', 'episodes', 'configuration', 'details'] as const;
+const TABS = ['overview', 'steps', 'tasks', 'evaluations', 'episodes', 'configuration', 'details'] as const;
 export type RunTab = (typeof TABS)[number];
 
 /** Episodes of an evaluation, of one task or of all. */
@@ -49,6 +49,9 @@ export const links = {
     `#/runs/${encodeURIComponent(id)}${tab === 'overview' ? '' : `/${tab}`}`,
   episodesOf: (run: string, { evaluation, taskId }: PlayedFor) =>
     `#/runs/${[run, 'episodes', evaluation, ...(taskId === undefined ? [] : [taskId])].map(encodeURIComponent).join('/')}`,
+  /** Episodes that pass filters of the list. */
+  episodesWith: (run: string, filters: Record<string, string>) =>
+    `#/runs/${encodeURIComponent(run)}/episodes?${new URLSearchParams(filters).toString()}`,
   step: (run: string, step: number) => `#/runs/${encodeURIComponent(run)}/steps/${step}`,
   compare: (runs: readonly string[]) => `#/compare/${runs.map(encodeURIComponent).join(',')}`,
   /** Two episodes of a task, side by side. */

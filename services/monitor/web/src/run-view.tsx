@@ -11,6 +11,7 @@ import { count, day, duration, percent } from './format';
 import { links, type PlayedFor, type RunTab, useTitle } from './route';
 import { SignsOfLife } from './signs-of-life';
 import { StepList } from './step-list';
+import { TaskHeatMapView } from './task-heat-map';
 import { isEvaluation, isOver } from './run-kind';
 import { RunEditor, RunTags, titleOf } from './run-labels';
 import { Phase, Problem, Stat } from './ui';
@@ -18,6 +19,7 @@ import { Phase, Problem, Stat } from './ui';
 const TABS: { tab: RunTab; label: string }[] = [
   { tab: 'overview', label: 'Overview' },
   { tab: 'steps', label: 'Steps' },
+  { tab: 'tasks', label: 'Tasks' },
   { tab: 'evaluations', label: 'Evaluations' },
   { tab: 'episodes', label: 'Episodes' },
   { tab: 'configuration', label: 'Configuration' },
@@ -94,6 +96,7 @@ export function RunView({ id, tab, playedFor }: RunViewProps) {
       {run !== null && <SignsOfLife run={run} />}
       {run !== null && tab === 'overview' && <Overview run={run} version={version} />}
       {tab === 'steps' && <StepList run={id} version={version} />}
+      {tab === 'tasks' && <TaskHeatMapView run={id} version={version} />}
       {tab === 'evaluations' && <EvaluationComparisons run={id} version={version} />}
       {tab === 'episodes' && (
         <EpisodeList key={JSON.stringify(playedFor)} run={id} version={version} playedFor={playedFor} />

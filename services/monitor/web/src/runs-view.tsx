@@ -1,9 +1,11 @@
-import type { EvaluationView, RunSort, RunSummary, SortOrder } from '@ui-rl/records';
+import type { DifferingOption, EvaluationView, ListedRun, RunSort, SortOrder } from '@ui-rl/records';
 import { fetchJson, useLoaded, useVersion } from './api';
 import { Choice } from './episode-filters';
 import { count, day, goalSet, percent } from './format';
 import { links, useParam, useTitle } from './route';
+import { MAX_COMPARED, OptionPath, OptionValue, useRunColumns } from './run-columns';
 import { RunTags, titleOf } from './run-labels';
+import { Sparkline } from './sparkline';
 import { Card, Empty, Phase, Problem } from './ui';
 
 const PAGE = 100;
@@ -24,15 +26,18 @@ interface Listed {
   archived: string;
 }
 
-/** The first runs, at least `wanted` of them if there are as many; and whether there are more. */
-async function loadRuns({ search, sort, archived }: Listed, wanted: number, signal: AbortSignal) {
-  const runs = new Map<string, RunSummary>();
+function listQuery({ search, sort, archived }: Listed, limit: number, before = ''): URLSearchParams {
   const [by = '', order = ''] = sort.split(' ');
+  const query = Object.entries({ search, archived, sort: by, order, before, limit: String(limit) });
+  return new URLSearchParams(query.filter(([, value]) => value !== ''));
+}
+
+/** The first runs, at least `wanted` of them if there are as many; and whether there are more. */
+async function loadRuns(listed: Listed, wanted: number, signal: AbortSignal) {
+  const runs = new Map<string, ListedRun>();
   let before = '';
   for (;;) {
-    const query = Object.entries({ search, archived, sort: by, order, before, limit: String(PAGE) });
-    const path = `api/runs?${new URLSearchParams(query.filter(([, value]) => value !== ''))}`;
-    const page = await fetchJson<RunSummary[]>(path, signal);
+    const page = await fetchJson<ListedRun[]>(`api/runs?${listQuery(listed, PAGE, before)}`, signal);
     for (const run of page) runs.set(run.id, run);
     const hasMore = page.length === PAGE;
     if (!hasMore || runs.size >= wanted) return { runs: [...runs.values()], hasMore };
@@ -47,11 +52,12 @@ export function RunsView() {
   const [archived, setArchived] = useParam('archived');
   const [rows, show] = useParam('rows');
   const wanted = Number(rows) || PAGE;
+  const listed = { search, sort, archived };
   const key = `runs ${wanted} ${sort} ${archived} ${search}`;
-  const { data, error } = useLoaded(key, useVersion(null), (signal) =>
-    loadRuns({ search, sort, archived }, wanted, signal),
-  );
+  const { data, error } = useLoaded(key, useVersion(null), (signal) => loadRuns(listed, wanted, signal));
   const runs = data?.runs ?? null;
+  const ids = (runs ?? []).map(({ id }) => id);
+  const { columns, button, panel } = useRunColumns(listQuery(listed, Math.min(wanted, MAX_COMPARED)), ids);
   return (
     <>
       <header className="page-head">
@@ -74,14 +80,16 @@ export function RunsView() {
             Show archived
           </label>
           {runs !== null && runs.length > 1 && (
-            <a className="button" href={links.compare(runs.slice(0, 2).map(({ id }) => id))}>
+            <a className="button" href={links.compare(ids.slice(0, 2))}>
               Compare runs
             </a>
           )}
+          {button}
         </div>
       </header>
       <Card>
         <Problem error={error} />
+        {panel}
         {runs?.length === 0 && search !== '' && (
           <Empty>
             No run has “{search}” in its id, name, notes or tags.
@@ -103,13 +111,19 @@ export function RunsView() {
                   <th>Created</th>
                   <th className="num">Steps</th>
                   <th className="num">Episodes</th>
+                  {columns.map(({ path }) => (
+                    <th key={path} className="option-name" title={path}>
+                      <OptionPath path={path} />
+                    </th>
+                  ))}
+                  <th title="share of episodes that succeed, at every step">Success in training</th>
                   <th>Training goals</th>
                   <th>Unseen goals</th>
                 </tr>
               </thead>
               <tbody>
                 {runs.map((run) => (
-                  <RunRow key={run.id} run={run} />
+                  <RunRow key={run.id} run={run} columns={columns} />
                 ))}
               </tbody>
             </table>
@@ -125,7 +139,7 @@ export function RunsView() {
   );
 }
 
-function RunRow({ run }: { run: RunSummary }) {
+function RunRow({ run, columns }: { run: ListedRun; columns: readonly DifferingOption[] }) {
   return (
     <tr>
       <td>
@@ -142,6 +156,14 @@ function RunRow({ run }: { run: RunSummary }) {
       </td>
       <td className="num" data-label="Episodes">
         {count(run.episodes)}
+      </td>
+      {columns.map((option) => (
+        <td key={option.path} data-label={option.path}>
+          <OptionValue option={option} run={run.id} />
+        </td>
+      ))}
+      <td data-label="Success in training">
+        <Sparkline rates={run.successRates} />
       </td>
       <td data-label="Training goals">
         <BeforeAfter {...beforeAfter(run.evaluations, 'train_goals')} />
