@@ -54,7 +54,7 @@ describe.each(backends)('lists on %s', (_name, start) => {
   test('runs are named, tagged and archived; a search finds what people wrote, lists leave archived ones out', async () => {
     const at = '2020-01-03T00:00:00.000Z';
     const events = ['label-a', 'label-b'].map((runId) => ({
-      ...{ key: runId, event: { type: 'run_created', runId, at, config: { name: runId } } },
+      ...{ key: runId, event: { type: 'run_created' as const, runId, at, config: { name: runId } } },
     }));
     await record(database.dataSource, { trajectories: [], events });
     const found = async (filter: RunFilter) =>
