@@ -271,7 +271,7 @@ async function readShards(dir: string, index: string): Promise<Map<string, Tenso
   }
   const headers = new Map<string, ReadonlyMap<string, TensorEntry>>();
   const entries = new Map<string, TensorEntry>();
-  for (const [name, shard] of Object.entries<unknown>(weightMap)) {
+  for (const [name, shard] of Object.entries(weightMap as Record<string, unknown>)) {
     if (typeof shard !== 'string' || basename(shard) !== shard) {
       throw new ModelError(
         'bad-file',
