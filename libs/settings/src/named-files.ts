@@ -19,7 +19,7 @@ export interface NamedModel {
   option: string;
   name: string;
   /** Changes the run file. */
-  rename(name: string): void;
+  readonly rename: (name: string) => void;
 }
 
 export function modelsOfRun({ model, teacher }: RunFile): NamedModel[] {
