@@ -11,7 +11,7 @@ afterEach(() => rmSync(dir, { recursive: true }));
 
 it.each<[string, Record<string, string>, RegExp]>([
   [
-    'is no object',
+    'is an array',
     { 'adapter_config.json': '[]' },
     /adapter_config\.json: holds an array; expected a JSON object/,
   ],
