@@ -139,8 +139,8 @@ export const RULES: readonly Rule[] = [
     notRun: 'needs a run with successes; specs of api, monitor and learner have its parts',
   },
   {
-    matches: /^npx ui-rl episodes (export|import|rescore) /,
-    notRun: 'needs a run with successes; specs of api export, import and score episodes',
+    matches: /^npx ui-rl episodes (export|import|play|rescore) /,
+    notRun: 'needs a run with successes, or an endpoint; specs of api export, import, play and score episodes',
   },
   { matches: /^npx ui-rl train .* --detach$/, prints: /^run \S+/m },
   {

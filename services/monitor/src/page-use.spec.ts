@@ -132,7 +132,7 @@ describe('an episode', () => {
 
   it('says which check failed, what was found, and what has changed', async () => {
     expect((await opened.text('.checks li')).map((line) => line.replaceAll(/\s+/g, ' '))).toEqual([
-      '✗ mail.sent equals true found false',
+      '✗ mail.sent equals true found false episodes that fail it',
       '✓ text {"value":"Report"} found the text is there',
     ]);
     expect(await opened.text('.changes tbody tr')).toEqual(['mail.drafts\t0\t1']);

@@ -87,7 +87,11 @@ async function playAll(
   process.once('SIGINT', () => stopping.abort('Ctrl-C'));
   for (let at = 0; at < left.length; at += PAGES_AT_ONCE) {
     const some = left.slice(at, at + PAGES_AT_ONCE);
-    for (const row of await playPages(policy, some, { ...key, episodes }, stopping.signal)) {
+    const rows = await playPages(policy, some, { ...key, episodes }, stopping.signal);
+    if (rows.length > 0 && rows.every(({ episodes: valid }) => valid.length === 0)) {
+      throw new Error('no episode of these pages is valid, for the reasons above: the ledger stays as it is');
+    }
+    for (const row of rows) {
       ledger.add(row);
       const raws = row.episodes.map(({ raw }) => raw.toFixed(2)).join(' ');
       console.error(`${row.page.padEnd(28)} ${row.seconds.toFixed(1).padStart(6)} s  ${raws}`);
