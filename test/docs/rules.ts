@@ -140,7 +140,8 @@ export const RULES: readonly Rule[] = [
   },
   {
     matches: /^npx ui-rl episodes (export|import|play|rescore) /,
-    notRun: 'needs a run with successes, or an endpoint; specs of api export, import, play and score episodes',
+    notRun:
+      'needs a run with successes, or an endpoint; specs of api export, import, play and score episodes',
   },
   { matches: /^npx ui-rl train .* --detach$/, prints: /^run \S+/m },
   {
