@@ -66,6 +66,7 @@ const CASES: Readonly<Record<string, Partial<AlgorithmOptions>>> = {
     minibatches: 2,
   },
   gigpo: { advantage: { name: 'gigpo' }, loss: { name: 'ppo' } },
+  distillation: { advantage: { name: 'distillation', rewards: true } },
   'ppo with a critic': { ...WITH_CRITIC, critic: { ...WITH_CRITIC.critic, warmupSteps: 1 } },
   [WITH_BUFFER]: {
     advantage: {
@@ -156,12 +157,13 @@ class Run {
     private readonly dir: string,
   ) {}
 
-  static of(machine: Machine, name: string): Run {
+  static of(machine: Machine, name: string, teacher: Machine): Run {
     const algorithm = makeAlgorithm({ ...USUAL, ...CASES[name] }, components, STEPS);
     const { engine } = machine;
     const context = { imageTokenId: -1, imagesOfPrompt: () => Promise.resolve([]) };
     const models = new RunModels(engine, algorithm.critic !== undefined);
-    return new Run(machine, models, new BatchTrainer(engine, algorithm, context), join(machine.dir, name));
+    const trainer = new BatchTrainer(engine, algorithm, context, teacher.engine);
+    return new Run(machine, models, trainer, join(machine.dir, name));
   }
 
   /** All steps one after the other. */
@@ -252,14 +254,17 @@ describe.each<[string, TrainedModel['trainable'], string[]]>([
 ])('of %s', (what, trainable, names) => {
   let first: Machine;
   let second: Machine;
+  /** Its weights are those of the beginning. */
+  let teacher: Machine;
   beforeAll(async () => {
     first = await Machine.start(`${what}, first`, trainable);
     second = await Machine.start(`${what}, second`, trainable);
+    teacher = await Machine.start(`${what}, teacher`, trainable);
   });
-  afterAll(() => Promise.all([first.engine.stop(), second.engine.stop()]));
+  afterAll(() => Promise.all([first, second, teacher].map(({ engine }) => engine.stop())));
 
   it.each(names)('gives the same weights when another learner continues: %s', async (name) => {
-    const [one, other] = [Run.of(first, name), Run.of(second, name)];
+    const [one, other] = [first, second].map((machine) => Run.of(machine, name, teacher));
     const calm = await one.calm();
     const digests = calm.flatMap((trained) => trained.digests);
     expect(new Set(digests).size).toBe(digests.length);
@@ -272,7 +277,7 @@ describe.each<[string, TrainedModel['trainable'], string[]]>([
   it.each(names.flatMap((name): [string, Partial<typeof EVERYTHING>][] => FORGETTING[name] ?? []))(
     'gives others where something is forgotten: %s, %j',
     async (name, what) => {
-      const [one, other] = [Run.of(first, name), Run.of(second, name)];
+      const [one, other] = [first, second].map((machine) => Run.of(machine, name, teacher));
       const calm = await one.calm();
       const torn = await other.resumed(one, STEPS - 1, calm[STEPS - 2].late, { ...EVERYTHING, ...what });
       expect(torn.late).toEqual(calm[STEPS - 1].late);
