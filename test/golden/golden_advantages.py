@@ -124,6 +124,26 @@ def reinforce_plus_plus(
     ]
 
 
+def distillation(groups: list, coef: float = 1.0, discount: float = 0.0, rewards: bool = False) -> list:
+    """The reference log-probabilities are those of the teacher."""
+
+    def per_turn(turn: dict, gain: Tensor) -> list:
+        names = ("reference_logprobs", "logprobs")
+        teacher, sampled = (torch.tensor(turn[name], dtype=torch.float64) for name in names)
+        ages = torch.arange(len(sampled))
+        weights = torch.triu(discount ** (ages[None, :] - ages[:, None]).clamp(min=0).double())
+        return (coef * weights @ (teacher - sampled) + gain).tolist()
+
+    zero = torch.tensor(0.0)
+    return [
+        [
+            [per_turn(turn, own - returns_of(group).mean() if rewards else zero) for turn in episode["turns"]]
+            for episode, own in zip(group, returns_of(group), strict=True)
+        ]
+        for group in groups
+    ]
+
+
 def by_turns(episode: dict, values: Tensor) -> list:
     return [part.tolist() for part in values.split([len(turn["logprobs"]) for turn in episode["turns"]])]
 
@@ -175,7 +195,7 @@ def gae(groups: list, gamma: float = 0.99, gae_lambda: float = 0.95) -> list:
 
 
 ESTIMATORS = {
-    f.__name__: f for f in (grpo, dr_grpo, rloo, rejection_sampling, reinforce_plus_plus, gigpo, gae)
+    f.__name__: f for f in (grpo, dr_grpo, rloo, rejection_sampling, reinforce_plus_plus, gigpo, gae, distillation)
 }
 
 CASES = [
@@ -189,6 +209,8 @@ CASES = [
     {"name": "gae"},
     {"name": "gae", "gamma": 1.0, "gae_lambda": 1.0},
     {"name": "gae", "gamma": 0.8, "gae_lambda": 0.0},
+    {"name": "distillation"},
+    {"name": "distillation", "coef": 0.5, "discount": 0.9, "rewards": True},
     {"name": "gigpo"},
     {"name": "gigpo", "step_weight": 0.4, "gamma": 1.0, "divide_by_std": False},
 ]

@@ -18,6 +18,7 @@ describe('the algorithms that come with the project', () => {
       gspo: { clip_low: 3e-4, clip_high: 4e-4 },
       dro: { beta: 0.05 },
       dppo: { divergence: 'tv' },
+      distillation: { coef: 1, discount: 0, rewards: false },
       reinforce_plus_plus: { kl_in_reward: 0.01, gamma: 1, group_baseline: false },
       gigpo: { step_weight: 1, gamma: 0.95, divide_by_std: true },
       value: { value_clip: 0.2 },

@@ -38,6 +38,8 @@ const groups = golden.groups.map((episodes, g): EpisodeGroup => ({
       logprobs: Float32Array.from(logprobs),
       inputs: {
         reference_logprobs: Float32Array.from(reference_logprobs),
+        // The golden values of distillation take them for those of the teacher.
+        teacher_logprobs: Float32Array.from(reference_logprobs),
         values: Float32Array.from(values),
       },
     })),
