@@ -15,4 +15,5 @@ export {
 export { shareReporter, type ProgressReporter } from './progress';
 export { estimateMemory, type MemoryEstimate, type MemoryQuestion } from './device/memory-estimate';
 export type { MicroBatchLimits } from './training/micro-batches';
+export { weightsOf } from './training/weights-of';
 export type { Device } from '@ui-rl/graph';

@@ -55,8 +55,8 @@ async function main(dir: string): Promise<void> {
     );
   };
   const answering = async (device: TrainingDevice) => {
-    const trained = await answeringWeights(folder, 'frozen', options(device));
-    const answerer = new Answerer(folder, trained, 'frozen');
+    const trained = await answeringWeights(folder, options(device));
+    const answerer = new Answerer(folder, trained);
     const screens = [askedScreen(folder)];
     return train(
       {

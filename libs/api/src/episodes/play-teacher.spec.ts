@@ -5,23 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { EpisodeFile } from '@ui-rl/episode';
+import { STAY_OR_GO } from '../../test/stay-or-go';
 import { playTeacher, type PlayTeacherOptions } from './play-teacher';
-
-const environment = { kind: 'browser', options: { page: 'pocket', viewport: { width: 160, height: 224 } } };
-const TASKS = [
-  {
-    id: 'stay',
-    description: 'Stay on the home screen',
-    environment,
-    checks: [{ path: 'screen', operator: 'equals', value: 'home' }],
-  },
-  {
-    id: 'go',
-    description: 'Open the settings',
-    environment,
-    checks: [{ path: 'screen', operator: 'equals', value: 'settings' }],
-  },
-];
 
 interface Asked {
   messages: { role: string; content: unknown }[];
@@ -35,7 +20,7 @@ let asked: Asked[];
 /** An endpoint that gives up at once, in the words of UI-TARS. */
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'uirl-teacher-'));
-  writeFileSync(join(folder, 'tasks.json'), JSON.stringify(TASKS));
+  writeFileSync(join(folder, 'tasks.json'), JSON.stringify(STAY_OR_GO));
   server = createServer((request, response) => {
     void (async () => {
       response.setHeader('content-type', 'application/json');
@@ -92,7 +77,7 @@ it('keeps the successes of an endpoint, as the model of the run would say them',
 
 it("plays the run's training tasks by default, and writes nothing without a success", async () => {
   const runFile = runFileWith({ tasks: [{ source_type: 'file', path: './go.json' }] });
-  writeFileSync(join(folder, 'go.json'), JSON.stringify([TASKS[1]]));
+  writeFileSync(join(folder, 'go.json'), JSON.stringify([STAY_OR_GO[1]]));
   const out = join(folder, 'none.jsonl');
   const { report, file } = await play({ runFile, out });
   expect(report.checkpoints[0].tasks.map(({ id }) => id)).toEqual(['go']);

@@ -7,24 +7,10 @@ import { text } from 'node:stream/consumers';
 import { BusService } from '@ui-rl/bus';
 import { STREAMS, subjects, Trajectory } from '@ui-rl/contracts';
 import { freePort, startNats } from '@ui-rl/testkit';
+import { environment, STAY_OR_GO } from '../../test/stay-or-go';
 import { evaluate, type EvaluateOptions, type EvalProgress } from './evaluate';
 
 const KEY = 'secret-of-the-server';
-const environment = { kind: 'browser', options: { page: 'pocket', viewport: { width: 160, height: 224 } } };
-const TASKS = [
-  {
-    id: 'stay',
-    description: 'Stay',
-    environment,
-    checks: [{ path: 'screen', operator: 'equals', value: 'home' }],
-  },
-  {
-    id: 'go',
-    description: 'Go',
-    environment,
-    checks: [{ path: 'screen', operator: 'equals', value: 'settings' }],
-  },
-];
 
 interface Asked {
   model: string;
@@ -60,7 +46,7 @@ const environmentBefore = process.env;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'uirl-evaluate-'));
   tasks = join(folder, 'tasks.json');
-  writeFileSync(tasks, JSON.stringify(TASKS));
+  writeFileSync(tasks, JSON.stringify(STAY_OR_GO));
   server = createServer((request, response) => {
     void (async () => {
       const [status, body] = await answer(request);

@@ -1,10 +1,9 @@
 import { dialects, type Action, type Dialect } from '@ui-rl/actions';
 import type { ImageSize, PolicyActReply, PolicyActRequest } from '@ui-rl/contracts';
-import { byToken, datumOf, LocalEngine, shareReporter } from '@ui-rl/engine';
+import { byToken, datumOf, LocalEngine, shareReporter, weightsOf } from '@ui-rl/engine';
 import { actReply, EpisodeFailure, isFaultOfRequest, type Policy } from '@ui-rl/episode';
 import {
   imageSize,
-  loadAdapter,
   loadModelFolder,
   makeRenderer,
   ModelError,
@@ -14,7 +13,7 @@ import {
   type Renderer,
   promptChunks,
 } from '@ui-rl/models';
-import type { SampleRequest, SampleResult, TrainedModel } from '@ui-rl/plugin-kit';
+import type { SampleRequest, SampleResult } from '@ui-rl/plugin-kit';
 import { readCliSettings } from '@ui-rl/settings';
 import { conversationOf, type Conversation, type Screen } from './conversation';
 import { deviceFor, type EngineChoice } from './engine-choice';
@@ -291,19 +290,13 @@ export class VisionLanguageModel implements Policy {
       device: await deviceFor(device, onProgress),
       weights: dtype,
       quantization,
-      models: [{ name: MODEL, role: 'policy', trainable: await this.weights() }],
+      models: [
+        { name: MODEL, role: 'policy', trainable: await weightsOf(this.folder.family, this.adapterDir) },
+      ],
       maxRows: rows,
       maxSequence,
       seed: 0,
       onProgress,
     });
-  }
-
-  private async weights(): Promise<TrainedModel['trainable']> {
-    const { adapterDir, folder } = this;
-    if (adapterDir === undefined) return { mode: 'frozen' };
-    const { plan } = await loadAdapter(adapterDir, folder.family);
-    const { vision = false, rslora = false, ...config } = plan.config;
-    return { mode: 'lora', lora: { ...config, vision, rslora }, adapterDir };
   }
 }

@@ -29,8 +29,8 @@ test('a batch has screens of tasks and of other pages, the same for the same ste
   expect(copies.length).toBeGreaterThan(8);
   for (const copy of copies) expect(copy).toMatch(/^\{"action":"type"/);
   for (const answer of answers(first).flat()) expect(answer).toMatch(/^\{"action":"\w+"/);
-  const trained = await answeringWeights(folder, 'trained');
-  const answerer = new Answerer(folder, trained, 'trained');
+  const trained = await answeringWeights(folder);
+  const answerer = new Answerer(folder, trained);
   const { total } = await answerer.accumulate(first, new Map());
   expect(total).toBeGreaterThan(1);
   await answerer.release();

@@ -15,8 +15,8 @@ export async function actingStage(
 ): Promise<void> {
   const { dir, optimizer: matrices, device } = options;
   const folder = await modelOfStage(dir, 'point');
-  const trained = await answeringWeights(folder, 'frozen', { matrices, device });
-  const answerer = new Answerer(folder, trained, 'frozen');
+  const trained = await answeringWeights(folder, { matrices, device });
+  const answerer = new Answerer(folder, trained);
   onEnd(() => answerer.release());
   const examined = await examination(options);
   const scratch = mkdtempSync(join(tmpdir(), 'ui-rl-acting-'));

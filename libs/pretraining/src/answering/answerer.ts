@@ -33,9 +33,6 @@ export interface AnsweringLosses {
   exact: number;
 }
 
-/** Whether the vision tower is trained, or its features are computed once and kept constant. */
-export type VisionMode = 'trained' | 'frozen';
-
 const VISION = 'model.visual.';
 /**
  * Layers of the decoder after which a head tells the image tokens at the target from all others: the last ones then
@@ -44,15 +41,14 @@ const VISION = 'model.visual.';
 const SPOT_LAYERS = 4;
 const SPOT = { norm: 'heads.spot.norm', weight: 'heads.spot.weight', bias: 'heads.spot.bias' };
 
-/** All weights of a model except frozen ones. */
+/** All weights of a model except those of the vision tower, whose features stay the same. */
 export async function answeringWeights(
   { family, weights: stored }: ModelFolder,
-  vision: VisionMode,
   options?: TrainingOptions,
 ): Promise<TrainedWeights> {
   const weights = new Map<string, FloatTensor>();
   for (const { name, shape } of family.parameters()) {
-    if (vision === 'frozen' && name.startsWith(VISION)) continue;
+    if (name.startsWith(VISION)) continue;
     weights.set(name, { shape: [...shape], data: await stored.read(name, shape) });
   }
   const width = family.shape.hiddenSize;
@@ -62,7 +58,7 @@ export async function answeringWeights(
   return TrainedWeights.create(weights, options);
 }
 
-/** The whole model, trained on questions about screens. The vision tower runs once for all questions of a screen. */
+/** The decoder, trained on questions about screens. The vision tower runs once for all questions of a screen. */
 export class Answerer {
   private training: Promise<GradientSession> | undefined;
   private vision: Promise<Session> | undefined;
@@ -70,7 +66,6 @@ export class Answerer {
   constructor(
     private readonly folder: ModelFolder,
     readonly trained: TrainedWeights,
-    private readonly mode: VisionMode,
     private readonly limits: PassLimits = LIMITS[trained.device],
   ) {}
 
@@ -85,10 +80,9 @@ export class Answerer {
       const rows = part.flatMap(({ rows: asked }, index) =>
         asked.map((row) => ({ ...row, images: [index] })),
       );
-      const shown = this.mode === 'trained' ? 'patches' : 'features';
-      const { feeds, selected } = this.folder.family.trainerFeeds(rows, images, { images: shown });
+      const { feeds, selected } = this.folder.family.trainerFeeds(rows, images, { images: 'features' });
       const weights = Float32Array.from(selected, ({ row, position }) => rows[row].weights[position] / count);
-      const features = this.mode === 'frozen' ? await this.features(images) : {};
+      const features = await this.features(images);
       const results = await session.run(
         {
           ...feeds,
@@ -133,7 +127,7 @@ export class Answerer {
     const { graph, logProbs, parameterInputs } = family.buildForward({
       kind: 'trainer',
       parameters,
-      images: this.mode === 'trained' ? 'patches' : 'features',
+      images: 'features',
     });
     const weights = graph.input('loss_weights', 'float32', logProbs.shape);
     graph.output('scores', logProbs);

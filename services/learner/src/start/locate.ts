@@ -1,9 +1,22 @@
 import { resolveCheckpoint } from '@ui-rl/bus';
-import { parseSharedFileName } from '@ui-rl/contracts';
+import { parseSharedFileName, type BaseModel } from '@ui-rl/contracts';
+import { type FoundModel, findModel } from '../model-source';
+import { logger } from './log';
 import type { StartOptions } from './start-options';
 
 /** The folder of a checkpoint, or of an uploaded one, by its address. */
 export function locate({ bus, machine: { runsDir, cacheDir } }: StartOptions, name: string): Promise<string> {
   if (parseSharedFileName(name) !== undefined) return bus.files.fetch(name, cacheDir);
   return resolveCheckpoint(name, { runsDir, cacheDir, archive: bus.checkpoints });
+}
+
+/** A model that the run file names. @param begun the model in the run's newest checkpoint */
+export function fetchModel(
+  { machine: { hub, models } }: Pick<StartOptions, 'machine'>,
+  name: string,
+  begun?: BaseModel,
+): Promise<FoundModel> {
+  const onProgress = (line: string) => logger.log(line);
+  // A folder in a run file refers to another machine's file system.
+  return findModel(name, begun, { ...hub, models, folders: false, onProgress });
 }

@@ -5,13 +5,11 @@ import { CheckpointFolder, type LearnerState } from '../checkpoints/checkpoint-f
 import { CheckpointStore } from '../checkpoints/checkpoint-store';
 import { IndexSet } from '../episodes/index-set';
 import { trajectoryConsumer } from '../episodes/intake';
-import { type FoundModel, findModel } from '../model-source';
 import { CHECKPOINTS, type RunFolder, openRunFolder } from '../run-folder';
 import { keepsCheckpoint } from '../run-options';
 import { Progress } from '../training/progress';
 import { type Carried, NOTHING_CARRIED, readCarried } from '../training/stored/kept-episodes';
 import { RunWarnings } from '../warnings';
-import { logger } from './log';
 import type { StartOptions } from './start-options';
 
 /** The state of a run that is known before its learner is created. */
@@ -38,15 +36,6 @@ export function folderOf({ bus, run, options, machine }: StartOptions): Promise<
     return state !== null && !FINAL_PHASES.includes(state.phase);
   };
   return openRunFolder({ runsDir: machine.runsDir, runId: run.record.runId, logDir, ifExists, isOpen });
-}
-
-export function modelOf(
-  { options, machine: { hub, models } }: StartOptions,
-  state: LearnerState | undefined,
-): Promise<FoundModel> {
-  const onProgress = (line: string) => logger.log(line);
-  // A folder in a run file refers to another machine's file system.
-  return findModel(options.model.name, state?.model, { ...hub, models, folders: false, onProgress });
 }
 
 export function progressOf(

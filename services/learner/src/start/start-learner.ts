@@ -13,10 +13,10 @@ import { type RunFolder, RunSkipped } from '../run-folder';
 import { trackEvaluations } from '../tracking/evaluations';
 import { Trackers } from '../tracking/trackers';
 import { begin } from './begin';
-import { locate } from './locate';
+import { fetchModel, locate } from './locate';
 import { log, logger } from './log';
 import { type Machinery, startMachinery, stopMachinery } from './machinery';
-import { type Resumed, folderOf, modelOf, progressOf, readState } from './resumed';
+import { type Resumed, folderOf, progressOf, readState } from './resumed';
 import type { StartOptions } from './start-options';
 import { trainingOf } from './training';
 
@@ -27,7 +27,7 @@ export async function startLearner(start: StartOptions): Promise<Learner> {
   try {
     const runFolder = await folderOf(start);
     const stood = await readState(start, runFolder);
-    const model = await modelOf(start, stood.state);
+    const model = await fetchModel(start, start.options.model.name, stood.state?.model);
     machinery = await startMachinery(start, model, stood.state);
     const { device } = await machinery.engine.info();
     const progress = progressOf(runId, stood, model.base, device);

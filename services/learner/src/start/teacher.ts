@@ -1,12 +1,11 @@
-import { stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ADAPTER_CONFIG, loadAdapter, loadPromptFolder, type PromptFolder } from '@ui-rl/models';
-import type { Engine, EngineContext, TrainedModel } from '@ui-rl/plugin-kit';
+import { weightsOf } from '@ui-rl/engine';
+import { ADAPTER_CONFIG, loadPromptFolder, type PromptFolder } from '@ui-rl/models';
+import type { Engine, EngineContext } from '@ui-rl/plugin-kit';
 import { Misconfigured } from '@ui-rl/service';
 import { POLICY } from '../checkpoints/run-models';
-import { findModel } from '../model-source';
-import { logger } from './log';
-import { locate } from './locate';
+import { fetchModel, locate } from './locate';
 import type { StartOptions } from './start-options';
 
 /**
@@ -18,40 +17,34 @@ export async function startTeacher(
   start: StartOptions,
   policy: { folder: PromptFolder; context: EngineContext },
 ): Promise<Engine | undefined> {
-  const { options, machine, components } = start;
-  const { load_checkpoint: checkpoint, name = options.model.name } = options.teacher;
-  if (checkpoint === undefined && options.teacher.name === undefined) return undefined;
-  const weights = checkpoint === undefined ? undefined : await locate(start, checkpoint);
-  const isWhole = weights !== undefined && !(await isThere(join(weights, ADAPTER_CONFIG)));
-  const modelDir = isWhole
-    ? weights
-    : (
-        await findModel(name, undefined, {
-          ...machine.hub,
-          models: machine.models,
-          folders: false,
-          onProgress: (line) => logger.log(line),
-        })
-      ).dir;
+  const { options, components } = start;
+  const { load_checkpoint: checkpoint, name } = options.teacher;
+  if (checkpoint === undefined && name === undefined) return undefined;
+  const weightsDir = checkpoint === undefined ? undefined : await locate(start, checkpoint);
+  const isAdapter = weightsDir !== undefined && existsSync(join(weightsDir, ADAPTER_CONFIG));
+  const isWhole = weightsDir !== undefined && !isAdapter;
+  if (isWhole && name !== undefined) {
+    throw new Misconfigured(
+      `teacher.load_checkpoint ${checkpoint} is a whole model: leave out teacher.name, which is ${name}`,
+    );
+  }
+  const { dir: modelDir } = isWhole
+    ? { dir: weightsDir }
+    : await fetchModel(start, name ?? options.model.name);
   const folder = await loadPromptFolder(modelDir);
-  assertSameTokens(policy.folder, folder, name);
-  const trainable = weights === undefined || isWhole ? FROZEN : await adapterOf(weights, folder);
+  assertSameTokens(policy.folder, folder, checkpoint ?? name!);
+  const trainable = await weightsOf(folder.family, isAdapter ? weightsDir : undefined);
   const { context } = policy;
-  return components.create('engine', options.engine, {
-    ...context,
-    modelDir,
-    modelName: name,
-    models: [{ name: POLICY, role: 'policy', trainable }],
-    onProgress: (line) => context.onProgress(`teacher: ${line}`),
-  });
-}
-
-const FROZEN: TrainedModel['trainable'] = { mode: 'frozen' };
-
-async function adapterOf(adapterDir: string, { family }: PromptFolder): Promise<TrainedModel['trainable']> {
-  const { plan } = await loadAdapter(adapterDir, family);
-  const { vision = false, rslora = false, ...config } = plan.config;
-  return { mode: 'lora', lora: { ...config, vision, rslora }, adapterDir };
+  return components
+    .create('engine', options.engine, {
+      ...context,
+      modelDir,
+      models: [{ name: POLICY, role: 'policy', trainable }],
+      onProgress: (line) => context.onProgress(`teacher: ${line}`),
+    })
+    .catch((cause: unknown) => {
+      throw new Misconfigured(`engine ${options.engine.name} cannot run the teacher`, { cause });
+    });
 }
 
 /** Screens whose numbers of image tokens are compared. */
@@ -90,11 +83,4 @@ export function assertSameTokens(policy: PromptFolder, teacher: PromptFolder, na
       `a screen of ${size.width}×${size.height} is ${own} tokens for the policy and ${other} for the teacher`,
     );
   }
-}
-
-function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }
