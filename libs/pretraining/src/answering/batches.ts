@@ -3,6 +3,8 @@ import { makeRenderer, type ProcessedImage, type PromptFolder } from '@ui-rl/mod
 import type { Screen, Viewport } from '@ui-rl/page-generator';
 import { mix32, Random } from '@ui-rl/random';
 import {
+  copyQuestions,
+  drawText,
   keyQuestion,
   pointQuestions,
   type Question,
@@ -30,6 +32,9 @@ const WORDS = {
   part: { width: 128, height: 64 },
   questions: 4,
 };
+const COPY_PART = { width: 64, height: 32 };
+/** Texts to type per step: few other answers copy a text from the goal. */
+const COPIES = 6;
 /** Screen sizes and their frequencies. */
 const VIEWPORTS: readonly (Viewport & { share: number })[] = [
   { width: 160, height: 208, share: 0.7 },
@@ -37,6 +42,12 @@ const VIEWPORTS: readonly (Viewport & { share: number })[] = [
   { width: 224, height: 160, share: 0.1 },
   { width: 320, height: 224, share: 0.1 },
 ];
+
+/** A screen with questions about it. */
+export interface AskedOf {
+  screen: Screen;
+  questions: readonly Question[];
+}
 
 /** The training batch of a step of the pointing stage. */
 export async function pointBatch(
@@ -47,12 +58,22 @@ export async function pointBatch(
   const random = new Random(mix32(mix32(seed ^ 0x9e3779b9) + step));
   if (step < EASY_STEPS && random.chance(WORDS.share)) return wordBatch(source, folder, random, batch);
   const viewport = viewportFor(random.next());
-  const screens = await source.any(random, SCREENS * batch, viewport);
+  const asked = [
+    ...(await source.any(random, SCREENS * batch, viewport)).map((screen) => ({
+      screen,
+      questions: questionsOf(screen, random, QUESTIONS, 'training', usualShareAt(step)),
+    })),
+    ...(await source.any(random, batch, viewport)).map((screen) => copiesOn(screen, random, COPIES)),
+  ];
+  return askAll(asked, folder);
+}
+
+/** Screens with their questions as training sequences; a screen without questions is left out. */
+export function askAll(asked: readonly AskedOf[], folder: PromptFolder): AskedScreen[] {
   const asker = new Asker(folder, makeRenderer(folder));
-  return screens
-    .map((screen) => {
+  return asked
+    .map(({ screen, questions }) => {
       const image = processed(screen, folder);
-      const questions = questionsOf(screen, random, QUESTIONS, 'training', usualShareAt(step));
       return { image, rows: questions.map((question) => asker.row(screen, image, question)) };
     })
     .filter(({ rows }) => rows.length > 0);
@@ -65,18 +86,22 @@ async function wordBatch(
   random: Random,
   batch: number,
 ): Promise<AskedScreen[]> {
-  const asker = new Asker(folder, makeRenderer(folder));
   const screens = await source.any(random, WORDS.screens * batch, VIEWPORT);
-  return screens
-    .flatMap((screen) =>
-      Array.from({ length: WORDS.partsPerScreen }, () => denseCrop(screen, WORDS.part, random)),
-    )
-    .map((part) => {
-      const image = processed(part, folder);
-      const questions = wordQuestions(part.truth, random, { count: WORDS.questions, split: 'training' });
-      return { image, rows: questions.map((question) => asker.row(part, image, question)) };
-    })
-    .filter(({ rows }) => rows.length > 0);
+  const parts = screens.flatMap((screen) =>
+    Array.from({ length: WORDS.partsPerScreen }, () => denseCrop(screen, WORDS.part, random)),
+  );
+  const asked = parts.map((part) => ({
+    screen: part,
+    questions: wordQuestions(part.truth, random, { count: WORDS.questions, split: 'training' }),
+  }));
+  return askAll([...asked, copiesOn(screens[0], random, COPIES)], folder);
+}
+
+/** Instructions to type texts, on a small part of a screen: few image tokens make these sequences half as long. */
+export function copiesOn(screen: Screen, random: Random, count: number): AskedOf {
+  const part = denseCrop(screen, COPY_PART, random);
+  const texts = Array.from({ length: count }, () => drawText(random));
+  return { screen: part, questions: copyQuestions(part.truth, texts, random, 'training') };
 }
 
 /** Steps in which the share of references by name falls from nearly all to that of all later stages. */

@@ -1,24 +1,12 @@
 import type { FloatTensor } from '@ui-rl/models';
 import { Random } from '@ui-rl/random';
 import { principalComponents } from '../whiten';
+import { COMPONENTS, type DecoderShape, dimensionOf, headInputs } from './decoder-matrices';
 
 /** Layers that start with heads that match. */
 const LAYERS = 2;
-/** Rotary frequencies, of 16, that barely turn over the length of a prompt: matches must not depend on places. */
-const SLOW = { first: 9, count: 7 };
-/** Components of a head: two dimensions for each frequency. */
-const COMPONENTS = 2 * SLOW.count;
 /** Components are divided by √(variance + this fraction of the largest), as in `whitenedEmbedding`. */
 const RIDGE = 0.3;
-
-export interface DecoderShape {
-  width: number;
-  headDim: number;
-  /** Key/value heads. */
-  keyHeads: number;
-  /** Query heads. */
-  heads: number;
-}
 
 /**
  * Makes heads of the first layers of a new decoder attend to what is similar: a query head gets the weights of its key
@@ -32,31 +20,26 @@ export interface DecoderShape {
 export function setMatchingAttention(
   tensors: ReadonlyMap<string, FloatTensor>,
   characters: Float32Array,
-  { width, headDim, keyHeads, heads }: DecoderShape,
+  shape: DecoderShape,
 ): void {
+  const { width, headDim, keyHeads, heads } = shape;
   const wanted = keyHeads * COMPONENTS;
   const { vectors, values } = principalComponents(characters, width, wanted, new Random(1));
   for (let layer = 0; layer < LAYERS; layer++) {
-    const weights = (of: string) =>
-      tensors.get(`model.language_model.layers.${layer}.self_attn.${of}_proj.weight`)!.data;
-    const [keys, queries] = [weights('k'), weights('q')];
+    const query = headInputs(tensors, layer, 'q', shape);
+    const key = headInputs(tensors, layer, 'k', shape);
     for (let head = 0; head < keyHeads; head++) {
-      const key = keys.subarray(head * headDim * width, (head + 1) * headDim * width);
-      key.fill(0);
+      const queryHead = (head * heads) / keyHeads;
+      key.clear(head);
+      query.clear(queryHead);
       for (let index = 0; index < COMPONENTS; index++) {
         // The first layer's heads take neighboring components, the second's take turns: no two match alike.
         const component = layer === 0 ? head * COMPONENTS + index : index * keyHeads + head;
         const scale = 1 / Math.sqrt(values[component] + RIDGE * values[0]);
-        const at = dimensionOf(index, headDim) * width;
-        for (let i = 0; i < width; i++) key[at + i] = vectors[component * width + i] * scale;
+        const direction = vectors.subarray(component * width, (component + 1) * width);
+        key.set(head, dimensionOf(index, headDim), direction, scale);
+        query.set(queryHead, dimensionOf(index, headDim), direction, scale);
       }
-      queries.set(key, ((head * heads) / keyHeads) * headDim * width);
     }
   }
-}
-
-/** Rotary position encoding turns dimension i together with i + headDim / 2. */
-function dimensionOf(index: number, headDim: number): number {
-  const half = index < SLOW.count ? 0 : headDim / 2;
-  return half + SLOW.first + (index % SLOW.count);
 }

@@ -10,12 +10,14 @@ import {
   saveModelFolder,
   type Tokenizer,
 } from '@ui-rl/models';
-import { headWeight, readingHeads } from '../reading/heads';
+import { headWeight, PLACES, readingHeads } from '../reading/heads';
+import { TOKEN } from '../reading/targets';
 import { DECODER_SHAPE } from '../general-model';
 import { modelOfStage } from '../stages/stage';
 import { drawScreens, type SourceOptions } from '../supply/draw';
 import { CHARACTER_CLASSES, characterOf, NOTHING } from '../reading/alphabet';
 import { processed } from './batches';
+import { setCoordinateReadout, setCopyingAttention } from './copying-attention';
 import { setMatchingAttention } from './matching-attention';
 import { embedCharacters, embedCoordinates, type ReadHead } from './embeddings';
 
@@ -40,8 +42,8 @@ export async function pointingStart(dir: string, from: SourceOptions): Promise<M
     tensors.set(name, { shape: [...shape], data: Float32Array.from(await read.weights.read(name, shape)) });
   }
   await embedAsRead(tensors, read.tokenizer, join(dir, 'read.safetensors'));
-  setMatchingAttention(tensors, charactersOf(tensors, read.tokenizer), DECODER_SHAPE);
   scaleFeatures(tensors, FEATURE_SIZE / (await featureSize(read, from)));
+  setAttention(tensors, read);
   await saveModelFolder(start, { config: read.config, tensors, filesFrom: read.dir });
   return loadModelFolder(start);
 }
@@ -64,15 +66,30 @@ async function embedAsRead(
   embedCoordinates(embeddings, read('row'), (pixel) => tokenOf(`,"y":${pixel}}`));
 }
 
-/** Embeddings of the characters that image tokens show. */
-function charactersOf(tensors: ReadonlyMap<string, FloatTensor>, tokenizer: Tokenizer): Float32Array {
-  const { data, shape } = tensors.get(EMBEDDINGS)!;
-  const width = shape[1];
-  const rows = Array.from({ length: CHARACTER_CLASSES - 2 }, (_, index) => {
-    const [token] = tokenizer.encode(characterOf(NOTHING + 1 + index));
-    return Array.from(data.subarray(token * width, (token + 1) * width));
-  });
-  return Float32Array.from(rows.flat());
+/** Heads that match characters, copy them and name coordinates, in place of random ones. */
+function setAttention(
+  tensors: ReadonlyMap<string, FloatTensor>,
+  { tokenizer, family }: Pick<ModelFolder, 'tokenizer' | 'family'>,
+): void {
+  const embeddings = tensors.get(EMBEDDINGS)!;
+  const width = embeddings.shape[1];
+  const rowsOf = (texts: readonly string[]) => {
+    const rows = new Float32Array(texts.length * width);
+    texts.forEach((text, index) => {
+      const [token] = tokenizer.encode(text);
+      rows.set(embeddings.data.subarray(token * width, (token + 1) * width), index * width);
+    });
+    return rows;
+  };
+  const letters = Array.from({ length: CHARACTER_CLASSES - 2 }, (_, index) =>
+    characterOf(NOTHING + 1 + index),
+  );
+  const centers = Array.from({ length: PLACES }, (_, place) => (place + 0.5) * TOKEN);
+  const [x, y] = [rowsOf(centers.map((at) => `"x":${at}`)), rowsOf(centers.map((at) => `,"y":${at}}`))];
+  setMatchingAttention(tensors, rowsOf(letters), DECODER_SHAPE);
+  setCoordinateReadout(tensors, [x, y], family.shape.layers, DECODER_SHAPE);
+  const tokens = { characters: rowsOf([...letters, ' ']), coordinates: Float32Array.from([...x, ...y]) };
+  setCopyingAttention(tensors, tokens, FEATURE_SIZE, DECODER_SHAPE);
 }
 
 function scaleFeatures(tensors: ReadonlyMap<string, FloatTensor>, factor: number): void {

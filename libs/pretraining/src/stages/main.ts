@@ -26,6 +26,7 @@ for (const [name, stage] of Object.entries(STAGES)) {
     .option('--minutes <n>', 'end the stage after so long, even with fewer steps', Number)
     .option('--score-every <n>', 'steps between scores', Number, 1000)
     .option('--learning-rate <x>', 'peak of the learning rate', Number, 1e-3)
+    .option('--decay <share>', 'share of the stage in which the learning rate falls to 0', shareOf, 0.5)
     .addOption(
       new Option('--optimizer <name>', 'how matrices are trained; AdamW trains everything else')
         .choices(['adamw', 'muon'])
@@ -67,4 +68,10 @@ function atLeastOne(text: string): number {
   const number = Number(text);
   if (!Number.isInteger(number) || number < 1) throw new InvalidArgumentError('expected 1, 2, 3, …');
   return number;
+}
+
+function shareOf(text: string): number {
+  const share = Number(text);
+  if (!(share > 0 && share <= 1)) throw new InvalidArgumentError('expected a number above 0, up to 1');
+  return share;
 }

@@ -20,6 +20,8 @@ export interface StageOptions {
   learningRate: number;
   /** Ends the stage after so long, if its steps take longer. */
   minutes?: number | undefined;
+  /** Share of the stage in which the learning rate falls to zero. */
+  decay: number;
   optimizer: MatrixOptimizer;
   /** Steps between scores; the last step is always scored. */
   scoreEvery: number;
@@ -48,8 +50,6 @@ export interface Stage<S extends StageName> {
 export type OnProgress = (line: string) => void;
 
 const WARMUP_STEPS = 300;
-/** Share of the steps in which the learning rate decays to zero. */
-const DECAY = 0.5;
 const REPORT_EVERY = 25;
 const SAVE_EVERY = 100;
 
@@ -63,7 +63,7 @@ export async function trainStage<S extends StageName>(
   onProgress: OnProgress,
   onEnd: OnEnd,
 ): Promise<void> {
-  const { dir, seed, steps, learningRate, minutes, optimizer, device, batch } = options;
+  const { dir, seed, steps, learningRate, decay, minutes, optimizer, device, batch } = options;
   onEnd(() => trained.release());
   const checkpoint = join(dir, `${name}.safetensors`);
   if (existsSync(checkpoint)) await trained.load(checkpoint);
@@ -71,7 +71,7 @@ export async function trainStage<S extends StageName>(
   const hours = hoursOf(name, await ledger.read());
   const write = (event: LedgerEntry['event'], figures: object) =>
     ledger.append({ stage: name, step: trained.steps, event, hours: hours(), ...figures });
-  await write('start', { seed, steps, learningRate, minutes, optimizer, device, batch });
+  await write('start', { seed, steps, learningRate, decay, minutes, optimizer, device, batch });
   const supplier = Supplier.start({
     ...{ stage: name, modelDir: folder.dir, seed, from: trained.steps + 1, batch },
     ...{ threads: options.threads, screens: options.screens, chromium: options.chromium },
@@ -84,7 +84,7 @@ export async function trainStage<S extends StageName>(
     const { screens } = await progress.waitFor(supplier.next());
     const sums = new Map() as GradientSums;
     const figures = await accumulate(screens, sums);
-    const norm = await trained.update(sums, learningRateAt(trained.steps, left, learningRate));
+    const norm = await trained.update(sums, learningRateAt(trained.steps, left, options));
     freeTensors(sums.values());
     progress.step(trained.steps, { ...figures, norm });
     left = leftNow();
@@ -108,8 +108,12 @@ export async function trainStage<S extends StageName>(
  * Linear warm-up, constant, then linear decay to zero: the length of the constant part can be chosen during training.
  * @param left share of the stage that is left
  */
-export function learningRateAt(step: number, left: number, learningRate: number): number {
-  return learningRate * Math.min(1, (step + 1) / WARMUP_STEPS, left / DECAY);
+export function learningRateAt(
+  step: number,
+  left: number,
+  { learningRate, decay }: Pick<StageOptions, 'learningRate' | 'decay'>,
+): number {
+  return learningRate * Math.min(1, (step + 1) / WARMUP_STEPS, left / decay);
 }
 
 /** From 1 to 0, by steps or by time, whichever ends first. */
