@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TaskSourceComponent } from '@ui-rl/plugin-kit';
-import { DataEntryOptions } from './options';
+import { DataEntryOptions, QuestionOptions } from './options';
 import { nextAction, type Progress } from './oracle';
+import { questionTasks } from './questions';
 import { PAGE, tasksOf } from './tasks';
 
 /** The page is stored beside the sources; compiled code finds it from `dist/plugins/task-source-data-entry/src`. */
@@ -25,4 +26,12 @@ const dataEntry: TaskSourceComponent<DataEntryOptions> = {
   create: (options, { log }) => ({ load: () => tasksOf(options, log) }),
 };
 
-export default dataEntry;
+const questions: TaskSourceComponent<QuestionOptions> = {
+  kind: 'task-source',
+  name: 'sheet_questions',
+  description: 'Questions about the spreadsheet, which the agent answers as it finishes.',
+  options: QuestionOptions,
+  create: (options) => ({ load: () => questionTasks(options) }),
+};
+
+export const components = [dataEntry, questions];

@@ -4,19 +4,13 @@ import { MOST_ROWS } from './sheet';
 
 export const PLACES = ['browser', 'desktop'] as const;
 
-/** Size of the tasks, and their environment. */
-export class DataEntryOptions {
+/** The spreadsheet, and the environment that shows it. */
+export class SheetOptions {
   @Doc('rows of the spreadsheet')
   @IsInt()
   @Min(1)
   @Max(MOST_ROWS)
   rows = 100;
-
-  @Doc('rows per task; left-over rows are in no task')
-  @IsInt()
-  @Min(1)
-  @Max(MOST_ROWS)
-  rows_per_task = 1;
 
   @Doc(
     'environment: the browser, or a desktop with real mouse and keyboard events, which needs more resources',
@@ -40,4 +34,20 @@ export class DataEntryOptions {
   @Min(480)
   @Max(4_096)
   height = 800;
+}
+
+export class DataEntryOptions extends SheetOptions {
+  @Doc('rows per task; left-over rows are in no task')
+  @IsInt()
+  @Min(1)
+  @Max(MOST_ROWS)
+  rows_per_task = 1;
+}
+
+export class QuestionOptions extends SheetOptions {
+  @Doc('number of questions')
+  @IsInt()
+  @Min(1)
+  @Max(MOST_ROWS)
+  questions = 30;
 }

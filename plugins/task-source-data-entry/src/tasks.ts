@@ -1,5 +1,5 @@
 import { PluginError, type Log, type Task } from '@ui-rl/plugin-kit';
-import type { DataEntryOptions } from './options';
+import type { DataEntryOptions, SheetOptions } from './options';
 import { COLUMNS, sheetOf } from './sheet';
 
 export const PAGE = 'data-entry';
@@ -24,7 +24,7 @@ export function tasksOf(options: DataEntryOptions, log: Log): Task[] {
 
 /** @param asked rows from 0, end excluded */
 function taskOf(asked: { begin: number; end: number }, sheet: string[][], options: DataEntryOptions): Task {
-  const { rows, sheet: number, on, width, height } = options;
+  const { rows, sheet: number, on } = options;
   const { begin, end } = asked;
   const indices = Array.from({ length: end - begin }, (_, index) => begin + index);
   return {
@@ -33,14 +33,7 @@ function taskOf(asked: { begin: number; end: number }, sheet: string[][], option
     category: 'input',
     difficulty: difficultyOf(indices.length),
     maxSteps: STEPS_PER_ROW * indices.length,
-    environment: {
-      kind: on,
-      options: {
-        page: PAGE,
-        ...(on === 'browser' ? { viewport: { width, height } } : { screen: { width, height } }),
-        reset: { columns: COLUMNS, rows: sheet },
-      },
-    },
+    environment: environmentOf(options, sheet),
     checks: [
       ...indices.map((value) => ({
         path: 'submitted_row_indices',
@@ -51,6 +44,21 @@ function taskOf(asked: { begin: number; end: number }, sheet: string[][], option
       { path: 'num_submissions', operator: 'equals', value: indices.length },
       { path: 'num_incorrect_submissions', operator: 'equals', value: 0 },
     ],
+  };
+}
+
+/** The page with a sheet. */
+export function environmentOf(
+  { on, width, height }: SheetOptions,
+  rows: readonly string[][],
+): NonNullable<Task['environment']> {
+  return {
+    kind: on,
+    options: {
+      page: PAGE,
+      ...(on === 'browser' ? { viewport: { width, height } } : { screen: { width, height } }),
+      reset: { columns: COLUMNS, rows },
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import { ChatWriter } from './writers/chat-writer';
 import type { EpisodeFilter } from './filter';
 import { MonitorEpisodes, type MonitorAddress } from './monitor-source';
 import { selected, type EpisodeSource } from './source';
+import { ParquetEpisodeWriter } from './writers/parquet-writer';
 import { StoredWriter } from './writers/stored-writer';
 import type { EpisodeWriter, ImageOf } from './writers/writer';
 
@@ -10,6 +11,7 @@ const WRITERS = {
   episodes: (out, imageOf) => StoredWriter.create(out, imageOf),
   chat: (out, imageOf) => ChatWriter.create(out, imageOf),
   atif: (out, imageOf) => AtifWriter.create(out, imageOf),
+  parquet: (out, imageOf) => ParquetEpisodeWriter.create(out, imageOf),
 } satisfies Record<string, (out: string, imageOf: ImageOf) => Promise<EpisodeWriter>>;
 
 export type ExportFormat = keyof typeof WRITERS;

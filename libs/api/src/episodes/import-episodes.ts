@@ -24,7 +24,7 @@ import { readPlaywright } from './readers/playwright';
 import { ImageFiles } from './readers/image-files';
 import { ImportError } from './readers/json-place';
 import type { Reader } from './readers/reader';
-import { LineFile } from './writers/line-file';
+import { OutputFile } from './writers/output-file';
 
 const READERS = {
   chat: readChat,
@@ -84,7 +84,7 @@ export async function importEpisodes(options: ImportEpisodesOptions): Promise<Im
     onProgress: onWarning,
   });
   const planned = await planEpisodes(run, loaded.registry, (_level, message) => onWarning(message));
-  const file = await LineFile.create(out);
+  const file = await OutputFile.create(out);
   try {
     const importer = new Importer(await dialectOf(loaded, run.model.action_format), {
       ...{ plan: { ...planned.plan, temperature: 1 }, model, maxSequence: run.model.max_sequence },

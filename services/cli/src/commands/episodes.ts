@@ -77,7 +77,7 @@ export function episodesCommand(): Command {
     .addOption(
       new Option(
         '--to <format>',
-        "chat: conversations of OpenAI's API (JSON Lines); atif: a folder of Harbor's trajectories; episodes: for training.warm_start",
+        "chat: conversations of OpenAI's API (JSON Lines); atif: a folder of Harbor's trajectories; parquet: a table of turns; episodes: for training.warm_start",
       )
         .choices(EXPORT_FORMATS)
         .makeOptionMandatory(),

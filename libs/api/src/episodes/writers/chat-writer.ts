@@ -3,7 +3,7 @@ import { goalOf } from '@ui-rl/episode';
 import type { OpenAI } from 'openai';
 import { correctionOf } from './correction';
 import { recordOf } from '../episode-record';
-import { LineFile } from './line-file';
+import { OutputFile } from './output-file';
 import type { EpisodeWriter, ImageOf } from './writer';
 
 type ChatPart = OpenAI.ChatCompletionContentPart;
@@ -17,12 +17,12 @@ export class ChatWriter implements EpisodeWriter {
   images = 0;
 
   private constructor(
-    private readonly file: LineFile,
+    private readonly file: OutputFile,
     private readonly imageOf: ImageOf,
   ) {}
 
   static async create(path: string, imageOf: ImageOf): Promise<ChatWriter> {
-    return new ChatWriter(await LineFile.create(path), imageOf);
+    return new ChatWriter(await OutputFile.create(path), imageOf);
   }
 
   get bytes(): number {
@@ -37,7 +37,7 @@ export class ChatWriter implements EpisodeWriter {
       messages.push({ role: 'user', content: await this.userParts(turn, notice) });
       messages.push({ role: 'assistant', content: turn.text });
     }
-    await this.file.write({ messages, ui_rl: recordOf(trajectory) });
+    await this.file.appendLine({ messages, ui_rl: recordOf(trajectory) });
   }
 
   private async userParts(

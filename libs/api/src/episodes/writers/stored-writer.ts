@@ -1,5 +1,5 @@
 import type { StoredEpisode, Trajectory } from '@ui-rl/contracts';
-import { LineFile } from './line-file';
+import { OutputFile } from './output-file';
 import type { EpisodeWriter, ImageOf } from './writer';
 
 /** Writes a file of `StoredEpisode`s, each screenshot once. */
@@ -7,12 +7,12 @@ export class StoredWriter implements EpisodeWriter {
   private readonly known = new Set<string>();
 
   private constructor(
-    private readonly file: LineFile,
+    private readonly file: OutputFile,
     private readonly imageOf: ImageOf,
   ) {}
 
   static async create(path: string, imageOf: ImageOf): Promise<StoredWriter> {
-    return new StoredWriter(await LineFile.create(path), imageOf);
+    return new StoredWriter(await OutputFile.create(path), imageOf);
   }
 
   get bytes(): number {
@@ -31,7 +31,7 @@ export class StoredWriter implements EpisodeWriter {
       images[hash] = Buffer.from(await this.imageOf(hash)).toString('base64');
     }
     const line: StoredEpisode = { trajectory, ...(Object.keys(images).length === 0 ? {} : { images }) };
-    await this.file.write(line);
+    await this.file.appendLine(line);
   }
 
   finish(): Promise<void> {

@@ -1,7 +1,7 @@
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 
-/** A file of JSON lines, which takes its name when it is complete. */
-export class LineFile {
+/** A file that takes its name when it is complete. */
+export class OutputFile {
   bytes = 0;
 
   private constructor(
@@ -10,15 +10,19 @@ export class LineFile {
     private readonly file: FileHandle,
   ) {}
 
-  static async create(path: string): Promise<LineFile> {
+  static async create(path: string): Promise<OutputFile> {
     const writing = `${path}.writing`;
-    return new LineFile(path, writing, await open(writing, 'w'));
+    return new OutputFile(path, writing, await open(writing, 'w'));
   }
 
-  async write(value: object): Promise<void> {
-    const line = Buffer.from(`${JSON.stringify(value)}\n`);
-    await this.file.write(line);
-    this.bytes += line.byteLength;
+  async append(bytes: Uint8Array): Promise<void> {
+    await this.file.writeFile(bytes);
+    this.bytes += bytes.byteLength;
+  }
+
+  /** Appends a line of JSON. */
+  appendLine(value: object): Promise<void> {
+    return this.append(Buffer.from(`${JSON.stringify(value)}\n`));
   }
 
   /** Replaces an existing file. */
