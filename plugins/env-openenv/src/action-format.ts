@@ -15,6 +15,9 @@ const TOWARDS: Record<Direction, readonly [number, number]> = {
 /** The format of this project's servers. */
 export const ownFormat: ActionFormat = (action) => [{ ...action }];
 
+/** A call of a tool per action, as this project's servers have them. */
+export const ownTools: ActionFormat = ({ action: name, ...given }) => [{ name, arguments: given }];
+
 /** BrowserGym's coordinate calls, `{action_str: "mouse_click(1, 2)"}`. */
 export const browserGymFormat: ActionFormat = (action) => {
   const calls = browserGymCalls(action);
@@ -74,20 +77,28 @@ export function templateFormat(
 ): ActionFormat {
   return (action) => {
     const template = Object.hasOwn(templates, action.action) ? templates[action.action] : undefined;
-    if (template !== undefined) return [filled(template, { ...action }) as Record<string, unknown>];
+    const chord = 'keys' in action ? { chord: action.keys.join('+') } : {};
+    if (template !== undefined) return [filled(template, { ...action, ...chord })];
     return action.action === 'finish' ? [] : null;
   };
 }
 
-function filled(template: unknown, fields: Readonly<Record<string, unknown>>): unknown {
-  if (Array.isArray(template)) return template.map((each) => filled(each, fields));
+/** Replaces `"$name"` by the value of a field, null if there is none; within longer text only known fields. */
+export function filled<T>(template: T, fields: Readonly<Record<string, unknown>>): T {
+  return filledValue(template, fields) as T;
+}
+
+function filledValue(template: unknown, fields: Readonly<Record<string, unknown>>): unknown {
+  if (Array.isArray(template)) return template.map((each) => filledValue(each, fields));
   if (typeof template === 'object' && template !== null) {
-    return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, filled(value, fields)]));
+    return Object.fromEntries(
+      Object.entries(template).map(([key, value]) => [key, filledValue(value, fields)]),
+    );
   }
   if (typeof template !== 'string') return template;
-  const [, whole] = /^\$([a-z]+)$/.exec(template) ?? [];
+  const [, whole] = /^\$([a-z_]+)$/.exec(template) ?? [];
   if (whole !== undefined) return fields[whole] ?? null;
-  return template.replace(/\$([a-z]+)/g, (text, name: string) =>
+  return template.replace(/\$([a-z_]+)/g, (text, name: string) =>
     Object.hasOwn(fields, name) ? String(fields[name]) : text,
   );
 }

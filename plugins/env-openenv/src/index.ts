@@ -1,9 +1,10 @@
 import type { EnvironmentComponent } from '@ui-rl/plugin-kit';
-import { OpenEnvEnvironment, VARIABLES } from './environment';
-import { OpenEnvOptions } from './options';
+import { openEnvironments, VARIABLES } from './environment';
+import { MCP_VARIABLES, mcpEnvironments } from './mcp-server';
+import { McpOptions, OpenEnvOptions } from './options';
 
 /** Environments of OpenEnv servers. See `README.md` beside `src`. */
-const openEnv: EnvironmentComponent<OpenEnvOptions> = {
+export const openEnv: EnvironmentComponent<OpenEnvOptions> = {
   kind: 'environment',
   name: 'openenv',
   description: 'Environments of OpenEnv servers, over WebSocket, HTTP or MCP.',
@@ -29,7 +30,23 @@ const openEnv: EnvironmentComponent<OpenEnvOptions> = {
       ? ['environment openenv: transport: mcp calls tools, so that actions: browsergym has no meaning there']
       : []),
   ],
-  create: (options, context) => Promise.resolve(new OpenEnvEnvironment(options, context)),
+  create: (options, context) => Promise.resolve(openEnvironments(options, context)),
 };
 
-export default openEnv;
+/** Servers of the Model Context Protocol. */
+export const mcp: EnvironmentComponent<McpOptions> = {
+  kind: 'environment',
+  name: 'mcp',
+  description: 'Servers of the Model Context Protocol whose tools operate a screen.',
+  environment: {
+    [MCP_VARIABLES.servers]:
+      'addresses of MCP servers, separated by commas; if it is set, run files may use no others, and may omit them',
+    [MCP_VARIABLES.keys]:
+      'keys of such servers, http://host:port=key, several separated by commas; each is sent to its own server only',
+  },
+  options: McpOptions,
+  opensByItself: true,
+  create: (options, context) => Promise.resolve(mcpEnvironments(options, context)),
+};
+
+export const components = [openEnv, mcp];

@@ -108,7 +108,7 @@ class RpcError extends OutsideError {
 }
 
 /** A tool's result: its `structuredContent` (or FastMCP's `data`), its texts, and its picture as `screenshot`. */
-function readResult(result: Record<string, unknown>): Record<string, unknown> {
+export function readResult(result: Record<string, unknown>): Record<string, unknown> {
   const content = Array.isArray(result.content) ? result.content.filter(isRecord) : [];
   const texts = content.flatMap(({ type, text }) =>
     type === 'text' && typeof text === 'string' ? [text] : [],

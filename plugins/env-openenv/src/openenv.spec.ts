@@ -2,7 +2,7 @@ import { PluginError, Sessions, type Reply, type Task } from '@ui-rl/plugin-kit'
 import { eventually } from '@ui-rl/testkit';
 import sharp from 'sharp';
 import { FakeOpenEnv, pixels, type Fault } from '../test/server';
-import openEnv from './index';
+import { openEnv } from './index';
 import { OpenEnvOptions } from './options';
 
 const TIMES = { leaseMs: 60_000, deadlineMs: 1_500 };

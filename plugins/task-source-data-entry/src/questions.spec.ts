@@ -36,12 +36,12 @@ it('has the answers of the sheet', async () => {
   const rows = sheetOf(0, 100);
   const tasks = await load({ questions: 60 });
   const find = (pattern: RegExp) => tasks.find(({ description }) => pattern.test(description))!;
-  const name = /email address of (.*)\?/.exec(find(/email address of/).description!)![1];
+  const name = /email address of (.*)\?/.exec(find(/email address of/).description)![1];
   const [person] = rows.filter(([first, last]) => `${first} ${last}` === name);
   expect(checkOf(find(/email address of/)).value).toBe(person[2]);
-  const city = /people live in (\S+)\?/.exec(find(/people live in/).description!)![1];
+  const city = /people live in (\S+)\?/.exec(find(/people live in/).description)![1];
   expect(checkOf(find(/people live in/)).value).toBe(rows.filter((row) => row[3] === city).length);
-  const [, from, to] = /rows (\d+) to (\d+)/.exec(find(/rows \d+ to/).description!)!.map(Number);
+  const [, from, to] = /rows (\d+) to (\d+)/.exec(find(/rows \d+ to/).description)!.map(Number);
   const sum = rows.slice(from - 1, to).reduce((total, row) => total + Number(row[4]), 0);
   expect(checkOf(find(/rows \d+ to/)).value).toBeCloseTo(sum, 6);
 });

@@ -20,7 +20,7 @@ const DRAWS_PER_QUESTION = 200;
 const nameOf = (row: readonly string[]) => `${row[FIRST]} ${row[LAST]}`;
 const amountOf = (row: readonly string[]) => Number(row[AMOUNT]);
 
-/** A person of the sheet who shares the full name with nobody. */
+/** A person of the sheet whose full name is unique. */
 function onePerson(rows: readonly string[][], random: Random): string[] | undefined {
   const row = random.pick(rows);
   return rows.filter((each) => nameOf(each) === nameOf(row)).length === 1 ? row : undefined;

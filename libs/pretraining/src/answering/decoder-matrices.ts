@@ -29,7 +29,7 @@ interface HeadDirections {
 
 type Tensors = ReadonlyMap<string, FloatTensor>;
 
-/** What the heads of a layer read from the residual stream. */
+/** The directions that the heads of a layer read from the residual stream. */
 export function headInputs(
   tensors: Tensors,
   layer: number,
@@ -47,7 +47,7 @@ export function headInputs(
   };
 }
 
-/** What the heads of a layer write to the residual stream. */
+/** The directions that the heads of a layer write to the residual stream. */
 export function headOutputs(
   tensors: Tensors,
   layer: number,

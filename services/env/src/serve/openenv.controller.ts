@@ -1,7 +1,9 @@
-import { Body, Controller, Get, HttpCode, Inject, Post, Query, Req } from '@nestjs/common';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { All, Body, Controller, Get, HttpCode, Inject, Post, Query, Req, Res } from '@nestjs/common';
 import { isRecord } from '@ui-rl/plugin-kit';
 import { ServedEpisodes } from './episodes';
 import { answerRpc, RPC, rpcError } from './json-rpc';
+import { McpEndpoint } from './mcp';
 import { observe, SCHEMAS, stateOf, type Observed } from './observation';
 import { openApi } from './open-api';
 import { ServeError } from './serve-error';
@@ -17,7 +19,10 @@ const idOf = (episodeId: string | undefined): string =>
 /** OpenEnv's endpoints for metadata and tools. */
 @Controller()
 export class OpenEnvController {
-  constructor(@Inject(ServedEpisodes) protected readonly episodes: ServedEpisodes) {}
+  constructor(
+    @Inject(ServedEpisodes) protected readonly episodes: ServedEpisodes,
+    @Inject(McpEndpoint) private readonly endpoint: McpEndpoint,
+  ) {}
 
   /** Health check. */
   @Get('health')
@@ -51,19 +56,27 @@ export class OpenEnvController {
     return openApi(this instanceof SimulationController);
   }
 
-  /** JSON-RPC: `tools/list`, `tools/call`, `openenv/session/create`, `openenv/session/close`. */
-  @Post('mcp')
-  @HttpCode(200)
-  mcp(@Req() { body, wasNoJson }: { body?: unknown; wasNoJson?: boolean }): object | Promise<object> {
-    return wasNoJson === true ? rpcError(null, RPC.parse, 'Parse error') : answerRpc(body, this.episodes);
+  /**
+   * The Model Context Protocol; for clients of OpenEnv JSON-RPC: `tools/list`, `tools/call`, `openenv/session/create`,
+   * `openenv/session/close`.
+   */
+  @All('mcp')
+  async mcp(
+    @Req() request: IncomingMessage & { body?: unknown; wasNoJson?: boolean },
+    @Res() response: ServerResponse & { json(body: object): void },
+  ): Promise<void> {
+    const { body, wasNoJson } = request;
+    if (wasNoJson === true) response.json(rpcError(null, RPC.parse, 'Parse error'));
+    else if (McpEndpoint.isFor(request)) await this.endpoint.answer(request, body, response);
+    else response.json(await answerRpc(body, this.episodes));
   }
 }
 
 /** Adds `/reset`, `/step` and `/state`, which servers in production mode do not have. */
 @Controller()
 export class SimulationController extends OpenEnvController {
-  constructor(@Inject(ServedEpisodes) episodes: ServedEpisodes) {
-    super(episodes);
+  constructor(@Inject(ServedEpisodes) episodes: ServedEpisodes, @Inject(McpEndpoint) endpoint: McpEndpoint) {
+    super(episodes, endpoint);
   }
 
   /** Starts an episode: `{seed?, task_id?, episode_id?}`. All clients without `episode_id` share one. */

@@ -7,6 +7,7 @@ import type { EnvironmentEndpointSettings } from '@ui-rl/settings';
 import { ApiError, checkAccess, isLoopback, type Access } from '@ui-rl/openai-api';
 import { ServeErrorFilter } from './error.filter';
 import { ServedEpisodes } from './episodes';
+import { McpEndpoint } from './mcp';
 import { OpenEnvController, SimulationController } from './openenv.controller';
 import { EnvironmentSockets } from './sockets';
 import { UiVerifiersController } from './ui-verifiers.controller';
@@ -33,10 +34,14 @@ export async function serveEnvironments(
   { host, port, keys, maxRequests, maxBodyBytes, mode }: ServeOptions,
 ): Promise<ServedEnvironments> {
   const openEnv: Type = mode === 'simulation' ? SimulationController : OpenEnvController;
+  const mcp = new McpEndpoint(episodes);
   const root = {
     module: ServeRoot,
     controllers: [openEnv, UiVerifiersController],
-    providers: [{ provide: ServedEpisodes, useValue: episodes }],
+    providers: [
+      { provide: ServedEpisodes, useValue: episodes },
+      { provide: McpEndpoint, useValue: mcp },
+    ],
   };
   const app = await NestFactory.create<NestExpressApplication>(root, {
     abortOnError: false,
@@ -59,6 +64,7 @@ export async function serveEnvironments(
     url: `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`,
     close: async () => {
       sockets.close();
+      await mcp.close();
       await app.close();
     },
   };
