@@ -42,6 +42,30 @@ const ALWAYS = {
   '/mcp': { post: { summary: 'JSON-RPC: tools', ...asked(object), ...answers(object) } },
 };
 
+const SPLIT: JsonSchema = { type: 'object', properties: { split: { type: 'string' } }, required: ['split'] };
+const whole: JsonSchema = { type: 'integer' };
+const withFields = (properties: JsonSchema): JsonSchema => ({
+  ...SPLIT,
+  properties: { ...(SPLIT.properties as object), ...properties },
+});
+const environment = { name: 'environment', in: 'path', required: true, schema: { type: 'string' } };
+const ofTasks = (summary: string, schema: JsonSchema) => ({
+  parameters: [environment],
+  post: { summary, ...asked(schema), ...answers(object) },
+});
+
+const TASKS = {
+  '/list_environments': { get: { summary: 'names of environments', ...answers({ type: 'array' }) } },
+  '/{environment}/splits': {
+    parameters: [environment],
+    get: { summary: 'splits of the tasks', ...answers({ type: 'array' }) },
+  },
+  '/{environment}/tasks': ofTasks('all tasks of a split', SPLIT),
+  '/{environment}/num_tasks': ofTasks('the number of tasks of a split', SPLIT),
+  '/{environment}/task': ofTasks('one task', withFields({ index: whole })),
+  '/{environment}/task_range': ofTasks('tasks from start to stop', withFields({ start: whole, stop: whole })),
+};
+
 const png = { responses: { 200: { description: 'the screen', content: { 'image/png': {} } } } };
 const text = { responses: { 200: { description: 'OK', content: { 'text/plain': {} } } } };
 const ACT = {
@@ -75,6 +99,7 @@ export function openApi(hasSimulation: boolean): object {
     paths: {
       ...(hasSimulation ? SIMULATION : {}),
       ...ALWAYS,
+      ...TASKS,
       ...uiVerifiersBelow('', []),
       ...uiVerifiersBelow('/proxy/{session}', [session]),
     },

@@ -10,6 +10,7 @@ import { ServedEpisodes } from './episodes';
 import { McpEndpoint } from './mcp';
 import { OpenEnvController, SimulationController } from './openenv.controller';
 import { EnvironmentSockets } from './sockets';
+import { TasksController } from './tasks.controller';
 import { UiVerifiersController } from './ui-verifiers.controller';
 
 @Module({})
@@ -37,7 +38,7 @@ export async function serveEnvironments(
   const mcp = new McpEndpoint(episodes);
   const root = {
     module: ServeRoot,
-    controllers: [openEnv, UiVerifiersController],
+    controllers: [openEnv, TasksController, UiVerifiersController],
     providers: [
       { provide: ServedEpisodes, useValue: episodes },
       { provide: McpEndpoint, useValue: mcp },
