@@ -45,6 +45,10 @@ export const KEY_NAMES = [
   'up',
 ] as const;
 
+/** Keys that can be held during an action of the pointer. */
+export const MODIFIERS = ['alt', 'ctrl', 'meta', 'shift'] as const;
+export type Modifier = (typeof MODIFIERS)[number];
+
 /** `[x, y]` in pixels of the screenshot. */
 export type Point = readonly [number, number];
 
@@ -57,8 +61,14 @@ export const POINT_ACTIONS = [
   'move',
 ] as const;
 
+/** An action of the pointer during which keys may be held. */
+export interface Modified {
+  /** At least one, in the order of `MODIFIERS`. Default: none. */
+  modifiers?: Modifier[];
+}
+
 /** A pointer action at one point. */
-export interface PointAction {
+export interface PointAction extends Modified {
   action: (typeof POINT_ACTIONS)[number];
   x: number;
   y: number;
@@ -85,7 +95,7 @@ export interface KeyAction {
 }
 
 /** Scrolls so that content in `direction` comes into view. */
-export interface ScrollAction {
+export interface ScrollAction extends Modified {
   action: 'scroll';
   direction: Direction;
   /** Notches of a mouse wheel. */
@@ -96,7 +106,7 @@ export interface ScrollAction {
 }
 
 /** Presses at `from`, moves to `to`, releases. */
-export interface DragAction {
+export interface DragAction extends Modified {
   action: 'drag';
   from: Point;
   to: Point;
@@ -138,3 +148,13 @@ export type Action =
   | FinishAction;
 
 export type ActionName = Action['action'];
+
+/** Whether an action needs no keys held meanwhile, which not every environment can do. */
+export function isSimple(action: Action): boolean {
+  return modifiersOf(action).length === 0;
+}
+
+/** The keys held during an action; empty for none. */
+export function modifiersOf(action: Action): readonly Modifier[] {
+  return ('modifiers' in action && action.modifiers) || [];
+}

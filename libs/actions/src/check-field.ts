@@ -1,7 +1,7 @@
-import type { Point } from './action';
+import { MODIFIERS, type Point } from './action';
 import type { ParseFailureReason } from './dialect';
 import type { JsonNode } from './json-reader';
-import { keyOfName } from './keys';
+import { keyOfName, modifiersNamed } from './keys';
 import { MAX_COORDINATE, MAX_KEYS, type FieldRule } from './schema';
 
 export type FieldValue = string | number | boolean | string[] | Point;
@@ -26,6 +26,8 @@ export function checkField(node: JsonNode, rule: FieldRule): FieldResult {
       return checkPoint(node);
     case 'keys':
       return checkKeys(node);
+    case 'modifiers':
+      return checkModifiers(node);
   }
 }
 
@@ -97,4 +99,14 @@ function checkKeys(node: JsonNode): FieldResult {
     keys.push(key);
   }
   return { ok: true, value: keys };
+}
+
+function checkModifiers(node: JsonNode): FieldResult {
+  const expected = `a list of ${MODIFIERS.join(', ')}`;
+  if (node.type !== 'array') return wrongType(node, expected);
+  const other = node.items.find((item) => item.type !== 'string');
+  if (other !== undefined) return wrongType(other, expected);
+  const value = modifiersNamed(node.items.map((item) => (item.type === 'string' ? item.value : '')));
+  if (value === null || value.length === 0) return { ok: false, reason: 'unknown_value', node, expected };
+  return { ok: true, value };
 }

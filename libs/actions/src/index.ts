@@ -3,7 +3,7 @@ export { COORDINATE_SPACES, type CoordinateSpace } from './coordinates';
 export * from './dialect';
 export * from './dialects';
 export { formatOfModelName, formatOfModelType, type ActionFormat } from './model-formats';
-export { keyOfName, keysWithShift, namesInChord } from './keys';
+export { keyOfName, keysWithShift, modifiersNamed, namesInChord } from './keys';
 export { keystrokesOf, type Keystroke, type TypedText } from './keystrokes';
 export { jsonDialect, readAction, type ActionResult } from './json-dialect';
 export { jsonInSpace, WHOLE_SPACES } from './json-in-space';

@@ -1,4 +1,4 @@
-import type { Action, ActionName } from './action';
+import { MODIFIERS, type Action, type ActionName } from './action';
 import { checkField, type FieldValue } from './check-field';
 import type { Dialect, ParseFailure, ParseFailureReason } from './dialect';
 import { jsonGrammar } from './json-grammar';
@@ -226,6 +226,7 @@ export function describeJson(coordinates: string): string {
     'The actions, by example:',
     ...lines,
     '"scroll" and "swipe" may have a place "x" and "y", "swipe" a "distance" in pixels, "long_press" its "seconds",',
-    '"finish" a "message".',
+    '"finish" a "message". Clicks, "move", "scroll" and "drag" may have "modifiers", keys that are held meanwhile:',
+    `"modifiers":["ctrl"] with ${MODIFIERS.join(', ')}.`,
   ].join('\n');
 }

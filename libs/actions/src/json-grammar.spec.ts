@@ -15,6 +15,8 @@ it.each([
   '{"action":"key","keys":["ctrl","shift","}"]}',
   '{"action":"scroll","direction":"left","amount":50,"x":159,"y":9}',
   '{"action":"swipe","direction":"up","distance":120}',
+  '{"action":"click","x":1,"y":9,"modifiers":["ctrl","shift"]}',
+  '{"action":"scroll","direction":"up","amount":1,"modifiers":["alt"]}',
   '{"action":"finish","success":false,"message":""}',
 ])('has %s, which can be read', (text) => {
   expect(text).toMatch(grammar);
@@ -30,6 +32,7 @@ it.each([
   '{"action":"wait","seconds":61}',
   '{"action":"wait","seconds":60.5}',
   '{"action":"key","keys":[]}',
+  '{"action":"click","x":1,"y":9,"modifiers":["a"]}',
   '{"action":"fly"}',
   'I click: {"action":"click","x":1,"y":9}',
 ])('has no %s', (text) => expect(text).not.toMatch(grammar));

@@ -1,4 +1,4 @@
-import { KEY_NAMES } from './action';
+import { KEY_NAMES, MODIFIERS } from './action';
 import { ACTION_NAMES, MAX_KEYS, SCHEMA, type Field, type FieldRule, type Variant } from './schema';
 import type { ScreenSizes, Size } from './sizes';
 
@@ -53,6 +53,10 @@ function valueOf(name: string, rule: FieldRule, screen: Size): string {
     case 'keys': {
       const key = `"(?:${KEY_NAMES.join('|')}|${KEY_CHARACTER})"`;
       return String.raw`\[${key}(?:,${key}){0,${MAX_KEYS - 1}}\]`;
+    }
+    case 'modifiers': {
+      const key = `"(?:${MODIFIERS.join('|')})"`;
+      return String.raw`\[${key}(?:,${key}){0,${MODIFIERS.length - 1}}\]`;
     }
   }
 }

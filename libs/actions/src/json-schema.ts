@@ -1,4 +1,4 @@
-import { KEY_NAMES, type ActionName } from './action';
+import { KEY_NAMES, MODIFIERS, type ActionName } from './action';
 import { ACTION_NAMES, MAX_COORDINATE, MAX_KEYS, SCHEMA, type FieldRule } from './schema';
 
 /** A part of JSON Schema, draft 2020-12. */
@@ -69,6 +69,13 @@ function ruleSchema(rule: FieldRule): JsonSchema {
         items: { type: 'string', description: `a character, or one of ${KEY_NAMES.join(', ')}` },
         minItems: 1,
         maxItems: MAX_KEYS,
+      };
+    case 'modifiers':
+      return {
+        type: 'array',
+        items: { type: 'string', enum: MODIFIERS, description: 'a key held during the action' },
+        minItems: 1,
+        maxItems: MODIFIERS.length,
       };
   }
 }

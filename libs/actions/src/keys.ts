@@ -1,4 +1,5 @@
-import { canonicalKey } from './schema';
+import { MODIFIERS, type Modifier } from './action';
+import { canonicalKey, isModifier, MAX_KEYS } from './schema';
 
 /** Key names of X (`xdotool`), Android and `pyautogui`, in lower case and without `_`. */
 const FURTHER_NAMES: Readonly<Record<string, string>> = {
@@ -93,6 +94,15 @@ export function keyOfName(name: string): string | null {
   const plain = plainName(name);
   const named = NUMBER_PAD.exec(plain)?.[1] ?? plain;
   return Object.hasOwn(FURTHER_NAMES, named) ? FURTHER_NAMES[named] : canonicalKey(named);
+}
+
+/** The modifiers with these names, each once and in canonical order; null if another key is among them. */
+export function modifiersNamed(names: readonly string[]): Modifier[] | null {
+  if (names.length > MAX_KEYS) return null;
+  const keys = names.map(keyOfName);
+  return keys.every((key) => key !== null && isModifier(key))
+    ? MODIFIERS.filter((modifier) => keys.includes(modifier))
+    : null;
 }
 
 /** In lower case, without separators between words. */

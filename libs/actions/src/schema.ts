@@ -1,4 +1,13 @@
-import { BUTTONS, DIRECTIONS, KEY_NAMES, POINT_ACTIONS, type Action, type ActionName } from './action';
+import {
+  BUTTONS,
+  DIRECTIONS,
+  KEY_NAMES,
+  MODIFIERS,
+  POINT_ACTIONS,
+  type Action,
+  type ActionName,
+  type Modifier,
+} from './action';
 
 export const MAX_COORDINATE = 65_535;
 export const MAX_TEXT_LENGTH = 10_000;
@@ -13,7 +22,8 @@ export type FieldRule =
   | { type: 'boolean' }
   | { type: 'one-of'; values: readonly string[] }
   | { type: 'point' }
-  | { type: 'keys' };
+  | { type: 'keys' }
+  | { type: 'modifiers' };
 
 export interface Field {
   rule: FieldRule;
@@ -39,6 +49,7 @@ const DIRECTION: FieldRule = { type: 'one-of', values: DIRECTIONS };
 const POINT: FieldRule = { type: 'point' };
 const AT = { x: field(COORDINATE), y: field(COORDINATE) };
 const MAYBE_AT = { x: optional(COORDINATE), y: optional(COORDINATE) };
+const HELD = { modifiers: optional({ type: 'modifiers' }) };
 
 const POINT_MEANINGS: Record<(typeof POINT_ACTIONS)[number], string> = {
   click: 'press and release at a place',
@@ -52,7 +63,7 @@ const POINT_MEANINGS: Record<(typeof POINT_ACTIONS)[number], string> = {
 const pointVariants = Object.fromEntries(
   POINT_ACTIONS.map((action) => [
     action,
-    [{ fields: AT, example: { action, x: 83, y: 41 }, meaning: POINT_MEANINGS[action] }],
+    [{ fields: { ...AT, ...HELD }, example: { action, x: 83, y: 41 }, meaning: POINT_MEANINGS[action] }],
   ]),
 ) as unknown as Record<(typeof POINT_ACTIONS)[number], Variant[]>;
 
@@ -86,6 +97,7 @@ export const SCHEMA: Record<ActionName, Variant[]> = {
         direction: field(DIRECTION),
         amount: field({ type: 'integer', min: 1, max: MAX_SCROLL_AMOUNT }),
         ...MAYBE_AT,
+        ...HELD,
       },
       together: ['x', 'y'],
       example: { action: 'scroll', direction: 'down', amount: 3 },
@@ -94,7 +106,7 @@ export const SCHEMA: Record<ActionName, Variant[]> = {
   ],
   drag: [
     {
-      fields: { from: field(POINT), to: field(POINT) },
+      fields: { from: field(POINT), to: field(POINT), ...HELD },
       example: { action: 'drag', from: [20, 80], to: [120, 80] },
       meaning: 'press at one place, release at another',
     },
@@ -174,4 +186,8 @@ export function canonicalKey(text: string): string | null {
   if (Object.hasOwn(KEY_ALIASES, lower)) return KEY_ALIASES[lower];
   if ((KEY_NAMES as readonly string[]).includes(lower)) return lower;
   return /^[^\p{C}\p{Z}]$/u.test(text) ? text : null;
+}
+
+export function isModifier(key: string): key is Modifier {
+  return (MODIFIERS as readonly string[]).includes(key);
 }

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { BUTTONS, DIRECTIONS, KEY_NAMES, POINT_ACTIONS, type Action } from '../src/action';
+import { BUTTONS, DIRECTIONS, KEY_NAMES, MODIFIERS, POINT_ACTIONS, type Action } from '../src/action';
 
 /** Any action with its points on a screen. */
 export function anyAction({ width, height }: { width: number; height: number }): fc.Arbitrary<Action> {
@@ -17,8 +17,12 @@ export function anyAction({ width, height }: { width: number; height: number }):
   const optional = (shape: Record<string, fc.Arbitrary<unknown>>) => fc.record(shape, { requiredKeys: [] });
   const joined = (...parts: fc.Arbitrary<object>[]) =>
     fc.tuple(...parts).map((each) => Object.assign({}, ...each) as object);
+  const held = fc.oneof(
+    { weight: 2, arbitrary: fc.constant({}) },
+    fc.subarray([...MODIFIERS], { minLength: 1 }).map((modifiers) => ({ modifiers })),
+  );
   return fc.oneof(
-    fc.record({ action: fc.constantFrom(...POINT_ACTIONS), x, y }),
+    joined(fc.record({ action: fc.constantFrom(...POINT_ACTIONS), x, y }), held),
     joined(fc.record({ action: fc.constant('long_press'), x, y }), optional({ seconds })),
     fc.record({
       action: fc.constant('type'),
@@ -31,8 +35,10 @@ export function anyAction({ width, height }: { width: number; height: number }):
     joined(
       fc.record({ action: fc.constant('scroll'), direction, amount: fc.integer({ min: 1, max: 50 }) }),
       at,
+      held,
     ),
-    fc.record({ action: fc.constantFrom('drag', 'swipe'), from: point, to: point }),
+    joined(fc.record({ action: fc.constant('drag'), from: point, to: point }), held),
+    fc.record({ action: fc.constant('swipe'), from: point, to: point }),
     joined(
       fc.record({ action: fc.constant('swipe'), direction }),
       optional({ distance: fc.integer({ min: 1, max: 999 }) }),

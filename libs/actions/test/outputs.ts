@@ -47,6 +47,18 @@ export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
     '{"type":"keypress","keys":["CTRL","SHIFT","T"]}',
     [{ action: 'key', keys: ['ctrl', 'shift', 't'] }],
   ],
+  // npm openai 6.49, resources/responses: keys that are held meanwhile
+  [
+    'openai_computer',
+    '{"type":"computer_call","actions":[{"type":"click","button":"right","x":5,"y":7,"keys":["SHIFT","CTRL"]},{"type":"double_click","x":5,"y":7,"keys":["ALT"]},{"type":"click","button":"left","x":5,"y":7,"keys":["ALT"]},{"type":"scroll","x":5,"y":7,"scroll_x":0,"scroll_y":100,"keys":["CTRL"]},{"type":"drag","path":[{"x":1,"y":2},{"x":3,"y":4}],"keys":["SHIFT"]},{"type":"move","x":1,"y":2,"keys":["META"]}]}',
+    [
+      { action: 'right_click', x: 5, y: 7, modifiers: ['ctrl', 'shift'] },
+      { action: 'triple_click', x: 5, y: 7, modifiers: ['alt'] },
+      { action: 'scroll', direction: 'down', amount: 1, x: 5, y: 7, modifiers: ['ctrl'] },
+      { action: 'drag', from: [1, 2], to: [3, 4], modifiers: ['shift'] },
+      { action: 'move', x: 1, y: 2, modifiers: ['meta'] },
+    ],
+  ],
   ['openai_computer', '{"type":"screenshot"}', [{ action: 'wait', seconds: 0 }]],
   [
     'openai_computer',
@@ -62,6 +74,20 @@ export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
       { action: 'key', keys: ['page_down'] },
       { action: 'key', keys: ['page_down'] },
     ],
+  ],
+  [
+    'anthropic_computer',
+    '[{"type":"tool_use","name":"left_click","toolset_name":"computer","input":{"coordinate":[5,7],"text":"ctrl+shift"}},{"type":"tool_use","name":"scroll","toolset_name":"computer","input":{"scroll_direction":"up","scroll_amount":2,"text":"ctrl"}},{"type":"tool_use","name":"left_click_drag","toolset_name":"computer","input":{"start_coordinate":[1,2],"coordinate":[3,4],"text":"alt"}}]',
+    [
+      { action: 'click', x: 5, y: 7, modifiers: ['ctrl', 'shift'] },
+      { action: 'scroll', direction: 'up', amount: 2, modifiers: ['ctrl'] },
+      { action: 'drag', from: [1, 2], to: [3, 4], modifiers: ['alt'] },
+    ],
+  ],
+  [
+    'anthropic_browser',
+    '{"type":"tool_use","name":"right_click","toolset_name":"browser","input":{"target":{"type":"coordinate","x":5,"y":7},"modifiers":"cmd+alt"}}',
+    [{ action: 'right_click', x: 5, y: 7, modifiers: ['alt', 'meta'] }],
   ],
   // platform.claude.com/docs/en/agents-and-tools/tool-use/computer-use-tool, before 2026
   [

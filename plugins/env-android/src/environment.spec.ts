@@ -206,6 +206,10 @@ it('carries out the vocabulary in the words of input', async () => {
   ]);
   expect(await done({ action: 'key', keys: ["'"] })).toEqual(['ok', ["text '"]]);
   expect(await done({ action: 'right_click', x: 1, y: 2 })).toEqual(['unsupported_action', []]);
+  expect(await done({ action: 'click', x: 1, y: 2, modifiers: ['ctrl'] })).toEqual([
+    'unsupported_action',
+    [],
+  ]);
   expect(await done({ action: 'click', x: 90, y: 2 })).toEqual(['outside_viewport', []]);
   expect(await done({ action: 'wait', seconds: 0.01 })).toEqual(['ok', []]);
 });

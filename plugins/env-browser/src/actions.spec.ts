@@ -13,17 +13,19 @@ const RECORDER = `
 <script>
   const log = [];
   let seed = null;
+  const held = (e) => ['ctrl', 'shift', 'alt', 'meta'].filter((key) => e[key + 'Key']).map((key) => ' ' + key).join('');
   const place = (e) => e.type + ' ' + Math.round(e.clientX) + ',' + Math.round(e.clientY);
   for (const type of ['click', 'dblclick', 'contextmenu', 'mousedown', 'mouseup', 'pointerdown', 'pointerup']) {
-    addEventListener(type, (e) => log.push(place(e) + ' ' + e.button + (e.pointerType === 'touch' ? ' touch' : '')));
+    addEventListener(type, (e) => log.push(place(e) + ' ' + e.button + (e.pointerType === 'touch' ? ' touch' : '') + held(e)));
   }
   addEventListener('click', (e) => { if (e.detail === 3) log.push('triple'); });
-  addEventListener('mousemove', (e) => log.push(place(e)));
-  addEventListener('wheel', (e) => log.push('wheel ' + e.deltaX + ',' + e.deltaY + ' at ' + e.clientX + ',' + e.clientY));
+  addEventListener('mousemove', (e) => log.push(place(e) + held(e)));
+  addEventListener('wheel', (e) => log.push('wheel ' + e.deltaX + ',' + e.deltaY + ' at ' + e.clientX + ',' + e.clientY + held(e)));
+  addEventListener('keyup', (e) => log.push('keyup ' + e.key));
   addEventListener('keydown', (e) => log.push('key ' + (e.ctrlKey ? 'ctrl+' : '') + (e.shiftKey ? 'shift+' : '') + e.key));
   window.uirl = {
     reset(options) { log.length = 0; seed = options; field.value = ''; },
-    state() { return { log: [...log], value: field.value, seed, scroll: scrollY, focused: document.activeElement.id }; },
+    state() { return { log: [...log], value: field.value, seed, scroll: scrollY, width: innerWidth, focused: document.activeElement.id }; },
     button(name) { log.push('button ' + name); return name === 'home'; },
     done() { return log.includes('key q'); },
   };
@@ -43,7 +45,13 @@ describe('actions', () => {
     player = await lab.open({ page: 'recorder', reset: { start: 'home' } }, { seed: 7 });
     const outcomes: string[] = [];
     for (const action of actions) outcomes.push((await player.act(action)).outcome);
-    const state = (await player.close()) as { log: string[]; value: string; seed: unknown; scroll: number };
+    const state = (await player.close()) as {
+      log: string[];
+      value: string;
+      seed: unknown;
+      scroll: number;
+      width: number;
+    };
     return { ...state, outcomes };
   }
 
@@ -72,6 +80,50 @@ describe('actions', () => {
     ['move', 'mousemove 83,41'],
   ])('%s', async (action, line) => {
     expect((await play({ action, x: 83, y: 41 })).log).toContain(line);
+  });
+
+  it('hold keys down meanwhile, and no longer', async () => {
+    const { log } = await play(
+      { action: 'click', x: 83, y: 41, modifiers: ['ctrl', 'shift'] },
+      { action: 'move', x: 90, y: 41 },
+    );
+    expect(log).toEqual([
+      'key ctrl+Control',
+      'key ctrl+shift+Shift',
+      'mousemove 83,41 ctrl shift',
+      ...['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click'].map(
+        (type) => `${type} 83,41 0 ctrl shift`,
+      ),
+      'keyup Shift',
+      'keyup Control',
+      'mousemove 90,41',
+    ]);
+  });
+
+  it.each([
+    [{ action: 'double_click', x: 9, y: 50 }, 'dblclick 9,50 0 alt meta'],
+    [{ action: 'right_click', x: 9, y: 50 }, 'contextmenu 9,50 2 alt meta'],
+    [{ action: 'drag', from: [9, 50], to: [40, 60] }, 'mouseup 40,60 0 alt meta'],
+    [{ action: 'move', x: 9, y: 50 }, 'mousemove 9,50 alt meta'],
+  ])('hold keys during %j', async (action, line) => {
+    expect((await play({ ...action, modifiers: ['alt', 'meta'] })).log).toContain(line);
+  });
+
+  it('hold keys while scrolling, which changes neither size nor zoom of the page', async () => {
+    const scrolled = { action: 'scroll', direction: 'down', amount: 1, modifiers: ['ctrl'] };
+    const { log, width } = await play(scrolled);
+    expect(log).toContain('wheel 0,100 at 80,112 ctrl');
+    expect(width).toBe(VIEWPORT.width);
+  });
+
+  it('open no window with keys held', async () => {
+    lab.page('links', '<a href="#top" style="font-size: 90px">link</a>');
+    player = await lab.open({ page: 'links' });
+    for (const key of ['ctrl', 'shift']) {
+      const { outcome } = await player.act({ action: 'click', x: 60, y: 60, modifiers: [key] });
+      expect(outcome).toBe('popup_blocked');
+    }
+    await player.close();
   });
 
   it('hold for their duration', async () => {
@@ -151,14 +203,14 @@ describe('actions', () => {
 
   it('touch where the task says so', async () => {
     player = await lab.open({ page: 'recorder', input: 'touch' });
-    await player.act({ action: 'click', x: 83, y: 41 });
+    await player.act({ action: 'click', x: 83, y: 41, modifiers: ['shift'] });
     await player.act({ action: 'swipe', from: [20, 160], to: [20, 60] });
     await player.act({ action: 'long_press', x: 30, y: 70, seconds: 0.1 });
     const { log } = (await player.close()) as { log: string[] };
     expect(log).toEqual(
       expect.arrayContaining([
-        'pointerdown 83,41 0 touch',
-        'click 83,41 0 touch',
+        'pointerdown 83,41 0 touch shift',
+        'click 83,41 0 touch shift',
         'pointerup 20,60 0 touch',
         'pointerup 30,70 0 touch',
       ]),

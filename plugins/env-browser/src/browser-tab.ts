@@ -6,6 +6,7 @@ import type { Device } from './device';
 import { DocumentWatch } from './in-place/document-watch';
 import { WATCH_SCRIPT } from './in-place/watch-script';
 import { BrowserError } from './errors';
+import { HeldKeys } from './held-keys';
 import { messageOf, type BrowserPool, type Lease } from './browser-pool';
 import { MOST_REQUESTS, PageNetwork } from './network';
 import { GONE, PageAnswers } from './page-answers';
@@ -53,6 +54,7 @@ export class BrowserTab {
   private readonly notes = new Set<string>();
   readonly failure = new TabFailure();
   readonly answers: PageAnswers;
+  readonly keys: HeldKeys;
   /** For pages that are reset in place: decides whether a reset is possible. */
   private watchOfDocument: DocumentWatch | null = null;
   private destroyed = false;
@@ -66,6 +68,7 @@ export class BrowserTab {
     private readonly log: TabLog,
   ) {
     this.answers = new PageAnswers(page, cdp);
+    this.keys = new HeldKeys(page.keyboard);
   }
 
   static async create(pool: BrowserPool, spec: PageSpec, rules: PageRules, log: TabLog): Promise<BrowserTab> {
@@ -193,6 +196,13 @@ export class BrowserTab {
 
   capture(): Promise<Screenshot> {
     return this.answers.screenshot(this.spec);
+  }
+
+  /** Notes a window that a click with held keys has opened, which the browser reports only after a while. */
+  async noteWindow(): Promise<void> {
+    const { targetInfos } = await this.cdp.send('Target.getTargets', { filter: [{ type: 'page' }] });
+    const own = targetInfos.filter(({ browserContextId }) => browserContextId === this.contextId);
+    if (own.length > 1) this.note('popup_blocked');
   }
 
   /** Records an outcome for the episode; duplicates are ignored. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  playwrightKey,
+  modifiersOf,
   type Action,
   type Button,
   type Deadline,
@@ -38,6 +38,10 @@ export async function perform(
     return;
   }
   if (await popups.take({ action, from: beginOf(action, tab), to: endOf(action, tab) })) return;
+  await tab.keys.during(modifiersOf(action), () => act(tab, popups, action, deadline));
+}
+
+async function act(tab: BrowserTab, popups: Popups, action: Action, deadline: Deadline): Promise<void> {
   const begin = beginOf(action, tab);
   const isApart = begin !== null && (await reachFrame(tab, begin));
   // Chromium does not turn touches into clicks in cross-site frames: it looks for the target elsewhere.
@@ -136,7 +140,6 @@ function allowed(tab: BrowserTab, seconds: number, { deadlineAt }: Deadline): nu
 }
 
 async function chord(tab: BrowserTab, keys: string[]): Promise<void> {
-  const { keyboard } = tab.page;
   if (keys.length === 1 && !isOnKeyboard(keys[0])) {
     await typeCharacter(tab, keys[0]);
     return;
@@ -145,9 +148,7 @@ async function chord(tab: BrowserTab, keys: string[]): Promise<void> {
     tab.note('unsupported_action');
     return;
   }
-  const names = keys.map(playwrightKey);
-  for (const name of names) await keyboard.down(name);
-  for (const name of names.toReversed()) await keyboard.up(name);
+  await tab.keys.during(keys);
 }
 
 async function scroll(tab: BrowserTab, action: ScrollAction): Promise<void> {

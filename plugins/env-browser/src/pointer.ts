@@ -10,14 +10,15 @@ const PATH_STEPS = 5;
 
 /** Clicks once or several times. The commands are sent together; the browser executes them in order. */
 export async function click(
-  { cdp }: BrowserTab,
+  { cdp, keys: { modifiers } }: BrowserTab,
   [x, y]: Point,
   button: Button,
   count: number,
 ): Promise<void> {
-  const sent: Promise<unknown>[] = [cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y })];
+  const moved = { type: 'mouseMoved', x, y, modifiers } as const;
+  const sent: Promise<unknown>[] = [cdp.send('Input.dispatchMouseEvent', moved)];
   for (let clickCount = 1; clickCount <= count; clickCount++) {
-    const event = { x, y, button, clickCount };
+    const event = { x, y, button, clickCount, modifiers };
     const buttons = BUTTON_BITS[button];
     sent.push(cdp.send('Input.dispatchMouseEvent', { type: 'mousePressed', ...event, buttons }));
     sent.push(cdp.send('Input.dispatchMouseEvent', { type: 'mouseReleased', ...event }));
@@ -25,8 +26,8 @@ export async function click(
   await Promise.all(sent);
 }
 
-export async function move({ cdp }: BrowserTab, [x, y]: Point): Promise<void> {
-  await cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y });
+export async function move({ cdp, keys: { modifiers } }: BrowserTab, [x, y]: Point): Promise<void> {
+  await cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y, modifiers });
 }
 
 export async function hold({ cdp }: BrowserTab, [x, y]: Point, milliseconds: number): Promise<void> {
@@ -50,13 +51,13 @@ export async function drag({ page }: BrowserTab, popups: Popups, from: Point, to
 
 /** One event per notch, each acknowledged before the next, so that none are merged. */
 export async function wheel(
-  { cdp }: BrowserTab,
+  { cdp, keys: { modifiers } }: BrowserTab,
   [x, y]: Point,
   [deltaX, deltaY]: Point,
   notches: number,
 ): Promise<void> {
   for (let i = 0; i < notches; i++) {
-    await cdp.send('Input.dispatchMouseEvent', { type: 'mouseWheel', x, y, deltaX, deltaY });
+    await cdp.send('Input.dispatchMouseEvent', { type: 'mouseWheel', x, y, deltaX, deltaY, modifiers });
   }
 }
 
@@ -65,13 +66,17 @@ export async function tap(tab: BrowserTab, point: Point, count: number): Promise
 }
 
 /** Touches the first point, moves along the path, and lifts at the last point after `holdMs`. */
-export async function touch({ cdp }: BrowserTab, path: readonly Point[], holdMs: number): Promise<void> {
+export async function touch(
+  { cdp, keys: { modifiers } }: BrowserTab,
+  path: readonly Point[],
+  holdMs: number,
+): Promise<void> {
   for (const [index, [x, y]] of path.entries()) {
     const type = index === 0 ? 'touchStart' : 'touchMove';
-    await cdp.send('Input.dispatchTouchEvent', { type, touchPoints: [{ x, y }] });
+    await cdp.send('Input.dispatchTouchEvent', { type, touchPoints: [{ x, y }], modifiers });
   }
   if (holdMs > 0) await sleep(holdMs);
-  await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+  await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [], modifiers });
 }
 
 /** Points on the straight line between two points, both included. */

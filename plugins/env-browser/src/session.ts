@@ -1,12 +1,13 @@
-import type {
-  Action,
-  Deadline,
-  EnvironmentSession,
-  Point,
-  Reply,
-  Screenshot,
-  StepOutcome,
-  Survey,
+import {
+  modifiersOf,
+  type Action,
+  type Deadline,
+  type EnvironmentSession,
+  type Point,
+  type Reply,
+  type Screenshot,
+  type StepOutcome,
+  type Survey,
 } from '@ui-rl/plugin-kit';
 import { BrowserError } from './errors';
 import { pageText } from './page-text';
@@ -130,6 +131,7 @@ export class BrowserSession implements EnvironmentSession {
     recording?.acts(action);
     await perform(tab, popups, inCssPixels(action, tab.spec.scale), deadline);
     await settle(tab, isContinuous(action));
+    if (modifiersOf(action).length > 0) await tab.noteWindow();
     const screenshot = await observe(tab, popups, this.observing);
     this.shown = screenshot;
     const ended =

@@ -14,13 +14,14 @@ const PAGE = `<title>events</title>
     area.value += '\\t';
   };
   const at = ({ clientX, clientY }) => [clientX, clientY];
-  const note = (name, what) => addEventListener(name, (event) => { events.push([name, ...what(event)]); });
-  note('click', (event) => [event.detail, ...at(event)]);
+  const note = (name, what) => addEventListener(name, (event) => { events.push([name, ...what(event)]); }, { passive: false });
+  const held = (event) => ['ctrl', 'shift', 'alt', 'meta'].filter((key) => event[key + 'Key']);
+  note('click', (event) => [event.detail, ...at(event), ...held(event)]);
   note('auxclick', (event) => [event.button, ...at(event)]);
   note('contextmenu', (event) => { event.preventDefault(); return at(event); });
-  note('wheel', (event) => [Math.sign(event.deltaX), Math.sign(event.deltaY), ...at(event)]);
-  note('mousedown', (event) => at(event));
-  note('mouseup', (event) => at(event));
+  note('wheel', (event) => { event.preventDefault(); return [Math.sign(event.deltaX), Math.sign(event.deltaY), ...at(event), ...held(event)]; });
+  note('mousedown', (event) => [...at(event), ...held(event)]);
+  note('mouseup', (event) => [...at(event), ...held(event)]);
   window.uirl = {
     reset({ seed, colour = '#000' }) {
       events = []; area.value = '';
@@ -89,6 +90,26 @@ describe('actions on a desktop', () => {
     const acted = await act({ action, x: 30, y: 40 });
     expect(acted.outcome).toBe('ok');
     expect(clicks(acted)).toEqual(expected);
+  });
+
+  it('holds keys during an action, and no longer', async () => {
+    const held = await act({ action: 'click', x: 30, y: 60, modifiers: ['alt', 'ctrl', 'meta', 'shift'] });
+    expect(clicks(held)).toEqual([['click', 1, 30, 60, 'ctrl', 'shift', 'alt', 'meta']]);
+    const scrolled = await act({
+      action: 'scroll',
+      direction: 'up',
+      amount: 1,
+      x: 50,
+      y: 60,
+      modifiers: ['ctrl'],
+    });
+    expect(clicks(scrolled)).toEqual([['wheel', 0, -1, 50, 60, 'ctrl']]);
+    const dragged = await act({ action: 'drag', from: [20, 20], to: [90, 60], modifiers: ['shift'] });
+    expect(dragged.events.filter(([name]) => String(name).startsWith('mouse'))).toEqual([
+      ['mousedown', 20, 20, 'shift'],
+      ['mouseup', 90, 60, 'shift'],
+    ]);
+    expect(clicks(await act({ action: 'click', x: 130, y: 20 }))).toEqual([['click', 1, 130, 20]]);
   });
 
   it('two clicks at the same place are not a double click', async () => {

@@ -62,16 +62,28 @@ export class Keyboard {
 
   /** Presses keys together, the first one longest. Returns false if a key does not exist. */
   async chord(names: readonly string[]): Promise<boolean> {
-    const keysyms = names.map(keysymOfKey).filter((keysym) => keysym !== null);
-    if (keysyms.length < names.length) return false;
-    if ((await this.prepare(keysyms, 0)) < keysyms.length) return false;
-    const keys = keysyms.map((keysym) => this.keys.get(keysym)!);
-    const needsShift = keys.some(({ shift }) => shift) && !keysyms.includes(SHIFT);
-    const codes = [...(needsShift ? [this.keys.get(SHIFT)!] : []), ...keys].map(({ keycode }) => keycode);
+    return this.during(names, () => Promise.resolve());
+  }
+
+  /** Holds keys during work. Returns false, without the work, if a key does not exist. */
+  async during(names: readonly string[], work: () => Promise<void>): Promise<boolean> {
+    const codes = await this.codesOf(names);
+    if (codes === null) return false;
     for (const code of codes) this.x.fake(FAKE.keyPress, code);
+    await work();
     for (const code of codes.toReversed()) this.x.fake(FAKE.keyRelease, code);
     await this.x.sync();
     return true;
+  }
+
+  /** The codes of keys that are pressed together; null if a key does not exist. */
+  private async codesOf(names: readonly string[]): Promise<number[] | null> {
+    const keysyms = names.map(keysymOfKey).filter((keysym) => keysym !== null);
+    if (keysyms.length < names.length) return null;
+    if ((await this.prepare(keysyms, 0)) < keysyms.length) return null;
+    const keys = keysyms.map((keysym) => this.keys.get(keysym)!);
+    const needsShift = keys.some(({ shift }) => shift) && !keysyms.includes(SHIFT);
+    return [...(needsShift ? [this.keys.get(SHIFT)!] : []), ...keys].map(({ keycode }) => keycode);
   }
 
   /** Binds missing keysyms. Returns the index up to which the keysyms can then be typed. */

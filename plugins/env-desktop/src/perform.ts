@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Action, Deadline, Direction, Point, SwipeAction } from '@ui-rl/plugin-kit';
+import {
+  modifiersOf,
+  type Action,
+  type Deadline,
+  type Direction,
+  type Point,
+  type SwipeAction,
+} from '@ui-rl/plugin-kit';
 import type { ScreenSize } from './desktop-spec';
 import type { Keyboard } from './keyboard';
 import { MOUSE, type Pointer } from './pointer';
@@ -21,8 +28,19 @@ const TOWARDS: Record<Direction, Point> = { up: [0, -1], down: [0, 1], left: [-1
  * screen has no effect.
  */
 export async function perform(hands: Hands, action: Action, deadline: Deadline): Promise<string | null> {
-  const { pointer, keyboard, screen } = hands;
+  const { keyboard, screen } = hands;
   if (pointsOf(action, screen).some((point) => !isInside(point, screen))) return 'outside_viewport';
+  const modifiers = modifiersOf(action);
+  if (modifiers.length === 0) return act(hands, action, deadline);
+  let problem: string | null = null;
+  const isHeld = await keyboard.during(modifiers, async () => {
+    problem = await act(hands, action, deadline);
+  });
+  return isHeld ? problem : 'unsupported_action';
+}
+
+async function act(hands: Hands, action: Action, deadline: Deadline): Promise<string | null> {
+  const { pointer, keyboard, screen } = hands;
   switch (action.action) {
     case 'click':
       await pointer.click([action.x, action.y], MOUSE.left, 1);

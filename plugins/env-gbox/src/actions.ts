@@ -1,4 +1,5 @@
 import {
+  isSimple,
   keystrokesOf,
   type Action,
   type Button,
@@ -60,6 +61,7 @@ const CHARACTER = /^[a-z0-9;=,\-./`[\]\\']$/;
  * none.
  */
 export function requestsOf(action: Action, type: BoxType, screen: Screen): BoxRequest[] | null {
+  if (!isSimple(action)) return null;
   switch (action.action) {
     case 'click':
       return [{ action: type === 'android' ? 'tap' : 'click', body: { x: action.x, y: action.y } }];

@@ -132,6 +132,7 @@ it('carries out the vocabulary in the words of GBox', async () => {
     ['drag', { start: { x: 1, y: 2 }, end: { x: 3, y: 4 } }],
   ]);
   expect(await done({ action: 'right_click', x: 1, y: 2 })).toEqual(['unsupported_action']);
+  expect(await done({ action: 'click', x: 1, y: 2, modifiers: ['ctrl'] })).toEqual(['unsupported_action']);
   expect(await done({ action: 'click', x: 1, y: 160 })).toEqual(['outside_viewport']);
 });
 

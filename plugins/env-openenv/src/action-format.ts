@@ -1,4 +1,4 @@
-import { playwrightKey, type Action, type Direction } from '@ui-rl/plugin-kit';
+import { modifiersOf, playwrightKey, type Action, type Direction } from '@ui-rl/plugin-kit';
 
 /** The messages for an action, in order; null if the format does not support it. */
 export type ActionFormat = (action: Action) => readonly Record<string, unknown>[] | null;
@@ -21,7 +21,10 @@ export const ownTools: ActionFormat = ({ action: name, ...given }) => [{ name, a
 /** BrowserGym's coordinate calls, `{action_str: "mouse_click(1, 2)"}`. */
 export const browserGymFormat: ActionFormat = (action) => {
   const calls = browserGymCalls(action);
-  return calls === null ? null : calls.map((call) => ({ action_str: call }));
+  if (calls === null) return null;
+  const held = modifiersOf(action).map(playwrightKey);
+  const [down, up] = ['keyboard_down', 'keyboard_up'].map((name) => held.map((key) => call(name, key)));
+  return [...down, ...calls, ...up.toReversed()].map((each) => ({ action_str: each }));
 };
 
 function browserGymCalls(action: Action): string[] | null {
@@ -77,10 +80,16 @@ export function templateFormat(
 ): ActionFormat {
   return (action) => {
     const template = Object.hasOwn(templates, action.action) ? templates[action.action] : undefined;
+    if (template !== undefined && modifiersOf(action).length > 0 && !uses(template, 'modifiers')) return null;
     const chord = 'keys' in action ? { chord: action.keys.join('+') } : {};
     if (template !== undefined) return [filled(template, { ...action, ...chord })];
     return action.action === 'finish' ? [] : null;
   };
+}
+
+/** Whether a template contains the value of a field. */
+function uses(template: unknown, field: string): boolean {
+  return new RegExp(String.raw`\$${field}\b`).test(JSON.stringify(template));
 }
 
 /** Replaces `"$name"` by the value of a field, null if there is none; within longer text only known fields. */

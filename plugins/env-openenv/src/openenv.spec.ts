@@ -93,6 +93,23 @@ describe('an episode', () => {
     await eventually('the end of the socket', () => one.open === 0);
   });
 
+  it('holds keys with further calls, or not at all', async () => {
+    const click = { action: 'click', x: 3, y: 4, modifiers: ['ctrl', 'shift'] };
+    const sessions = await environment();
+    value(await step(sessions, value(await open(sessions)).sessionId, click));
+    expect(one.actions.slice(0, 3)).toEqual([
+      { action_str: 'keyboard_down("Control")' },
+      { action_str: 'keyboard_down("Shift")' },
+      { action_str: 'mouse_click(3, 4)' },
+    ]);
+    const played = one.actions.length;
+    await sessions.close();
+    const plain = await environment({ actions: 'templates', templates: { click: { at: ['$x', '$y'] } } });
+    const { sessionId } = value(await open(plain));
+    expect(value(await step(plain, sessionId, click)).outcome).toBe('unsupported_action');
+    expect(one.actions).toHaveLength(played);
+  });
+
   it('begins as its task says, by reset of its options or by start', async () => {
     const sessions = await environment();
     value(await open(sessions, { reset: { task_name: 'a', level: 1 } }, { level: 2 }));

@@ -1,4 +1,4 @@
-import type { Action } from '@ui-rl/plugin-kit';
+import { isSimple, type Action } from '@ui-rl/plugin-kit';
 
 /** The query of an `/act` request. */
 export type ActQuery = Readonly<Record<string, string>>;
@@ -36,6 +36,7 @@ const CLICKS = {
  * sent.
  */
 export function askedFor(action: Action): Asked {
+  if (!isSimple(action)) return { kind: 'unsupported' };
   switch (action.action) {
     case 'click':
     case 'double_click':

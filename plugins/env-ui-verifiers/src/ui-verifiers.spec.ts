@@ -228,6 +228,7 @@ describe('actions', () => {
     { action: 'swipe', direction: 'up' },
     { action: 'long_press', x: 1, y: 2 },
     { action: 'middle_click', x: 1, y: 2 },
+    { action: 'click', x: 1, y: 2, modifiers: ['ctrl'] },
     { action: 'button', button: 'home' },
     { action: 'scroll', direction: 'left', amount: 3 },
     { action: 'key', keys: ['ctrl', '+'] },

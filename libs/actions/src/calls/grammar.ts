@@ -1,4 +1,12 @@
-import { BUTTONS, DIRECTIONS, KEY_NAMES, POINT_ACTIONS, type Action } from '../action';
+import {
+  BUTTONS,
+  DIRECTIONS,
+  KEY_NAMES,
+  MODIFIERS,
+  POINT_ACTIONS,
+  type Action,
+  type Modified,
+} from '../action';
 import type { Axes, Axis } from '../coordinates';
 import { integers } from '../json-grammar';
 import type { ScreenSizes } from '../sizes';
@@ -9,6 +17,12 @@ const AMOUNTS = [1, 2, 3, 5, 10];
 const SECONDS = [1, 2, 5, 10];
 const DISTANCES = [100, 200, 300];
 const LETTERS = ['a', 'c', 'v', 'x', 'z'];
+/** Keys held during an action. */
+const HELD: Modified[] = [
+  {},
+  ...MODIFIERS.map((key) => ({ modifiers: [key] })),
+  { modifiers: ['ctrl', 'shift'] },
+];
 
 /** Placeholders for values that the model fills in; no action format writes these numbers or letters itself. */
 const X = 770_000_001;
@@ -64,7 +78,7 @@ function shapesOf(): Action[] {
   const at = { x: 0, y: 0 };
   const ways = { from: [0, 0], to: [0, 0] } as const;
   return [
-    ...POINT_ACTIONS.map((action): Action => ({ action, ...at })),
+    ...POINT_ACTIONS.flatMap((action) => HELD.map((held): Action => ({ action, ...at, ...held }))),
     { action: 'long_press', ...at },
     ...SECONDS.map((seconds): Action => ({ action: 'long_press', ...at, seconds })),
     { action: 'type', text: TEXT },
@@ -77,12 +91,13 @@ function shapesOf(): Action[] {
         { action: 'scroll', direction, amount },
         { action: 'scroll', direction, amount, ...at },
       ]),
+      ...HELD.slice(1).map((held): Action => ({ action: 'scroll', direction, amount: 3, ...at, ...held })),
       ...[undefined, ...DISTANCES].flatMap((distance): Action[] => [
         { action: 'swipe', direction, ...(distance === undefined ? {} : { distance }) },
         { action: 'swipe', direction, ...(distance === undefined ? {} : { distance }), ...at },
       ]),
     ]),
-    { action: 'drag', ...ways },
+    ...HELD.map((held): Action => ({ action: 'drag', ...ways, ...held })),
     { action: 'swipe', ...ways },
     ...BUTTONS.map((button): Action => ({ action: 'button', button })),
     ...SECONDS.map((seconds): Action => ({ action: 'wait', seconds })),

@@ -1,4 +1,4 @@
-import { BUTTONS, type Action, type Point } from '../action';
+import { BUTTONS, modifiersOf, type Action, type Point } from '../action';
 import { axesOf, describeCoordinates, type Axes, type CoordinateSpace } from '../coordinates';
 import type { Dialect, ParseFailure, ParseResult } from '../dialect';
 import { ACTION_NAMES, SCHEMA } from '../schema';
@@ -30,6 +30,8 @@ export interface DialectParts {
   ignored?: Ignored;
   /** Merges actions that form one action. */
   merge?(actions: Action[]): Action[];
+  /** Whether `write` expresses keys held during an action. */
+  hasModifiers?: true;
   /** The calls of an action; undefined if the format cannot express it. */
   write(action: Action, pen: Pen): string[] | undefined;
   /** Joins calls to an answer. */
@@ -125,7 +127,8 @@ function failure(
 function write({ name, ...parts }: DialectParts, actions: readonly Action[], pen: Pen): string {
   if (actions.length === 0) throw new RangeError('an answer has at least one action, found none');
   const calls = actions.flatMap((action) => {
-    const written = parts.write(action, pen);
+    const isSayable = parts.hasModifiers === true || modifiersOf(action).length === 0;
+    const written = isSayable ? parts.write(action, pen) : undefined;
     if (written === undefined)
       throw new RangeError(`the ${name} dialect has no words for ${JSON.stringify(action)}`);
     return written;
@@ -161,12 +164,14 @@ function examples(screen: Size): [Action[], string][] {
       meaning,
     ]),
   );
+  const modified: Action = { action: 'click', x: 83, y: 41, modifiers: ['ctrl', 'shift'] };
   const buttons = BUTTONS.map((button): [Action[], string] => [
     [{ action: 'button', button }],
     `press the button ${button} of the device`,
   ]);
   return [
     ...shown,
+    [[onScreen(modified, screen)], 'the same while keys are held'],
     ...buttons,
     [[{ action: 'finish', success: true }], 'the task is done'],
     [[{ action: 'finish', success: true, message: 'The answer is 7.' }], 'the task is done, with an answer'],

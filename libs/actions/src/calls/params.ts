@@ -1,8 +1,8 @@
-import type { Point } from '../action';
+import { MODIFIERS, type Modified, type Modifier, type Point } from '../action';
 import type { Axes, Axis } from '../coordinates';
 import type { ParseFailureReason } from '../dialect';
 import type { JsonNode } from '../json-reader';
-import { keyOfName, namesInChord } from '../keys';
+import { keyOfName, modifiersNamed, namesInChord } from '../keys';
 import { MAX_KEYS, MAX_TEXT_LENGTH } from '../schema';
 import { quote, Rejection, shorten } from './rejection';
 
@@ -237,14 +237,27 @@ function keysOf(value: Value, names: readonly string[]): string[] {
 /** Any value; it is ignored. */
 export const anything: Param<undefined> = { optional: true, read: () => undefined };
 
-/** Modifier keys held during a click, which are not supported: the list must be empty. */
-export const noModifiers: Param<undefined> = {
+/** Modifier keys held during an action, as a list or as a chord; an empty one counts as none. */
+export const modifiers: Param<Modifier[] | undefined> = {
   optional: true,
   read(value) {
-    const { node } = value;
-    const isEmpty =
-      node.type === 'array' ? node.items.length === 0 : node.type === 'string' && node.value === '';
-    if (!isEmpty) throw value.rejected('unknown_value', 'left out, since no keys can be held meanwhile');
-    return undefined;
+    const expected = `keys held meanwhile, of ${MODIFIERS.join(', ')}`;
+    const names = namesOf(value.node);
+    if (names === null) throw value.rejected('wrong_type', expected);
+    const held = modifiersNamed(names);
+    if (held === null) throw value.rejected('unknown_value', expected);
+    return held.length === 0 ? undefined : held;
   },
 };
+
+function namesOf(node: JsonNode): string[] | null {
+  if (node.type === 'string') return node.value === '' ? [] : (namesInChord(node.value, false) ?? ['']);
+  if (node.type !== 'array') return null;
+  const names = node.items.flatMap((item) => (item.type === 'string' ? item.value : []));
+  return names.length === node.items.length ? names : null;
+}
+
+/** The field of an action during which keys are held. */
+export function held(modifiers: Modifier[] | undefined): Modified {
+  return modifiers === undefined ? {} : { modifiers };
+}

@@ -1,9 +1,24 @@
-import { BUTTONS, DIRECTIONS, POINT_ACTIONS, type Action } from '../action';
+import { BUTTONS, DIRECTIONS, modifiersOf, POINT_ACTIONS, type Action, type ScrollAction } from '../action';
 import { MAX_COORDINATE, MAX_SCROLL_AMOUNT, MAX_SECONDS } from '../schema';
 import { verb, type Verb, type Verbs } from './call';
 import type { Pen } from './pen';
-import { flag, integer, number, oneKey, oneOf, optional, text, x, y, type Param } from './params';
-import { scroll, stroke } from './scrolls';
+import {
+  flag,
+  held,
+  integer,
+  modifiers,
+  number,
+  oneKey,
+  oneOf,
+  optional,
+  text,
+  x,
+  y,
+  type Param,
+} from './params';
+import { drag, scroll } from './scrolls';
+
+const ENDS = { x, y, to_x: x, to_y: y };
 
 /**
  * The whole vocabulary as functions with positional arguments: for action formats that write `name(1, 2)` or `1 2
@@ -29,12 +44,21 @@ export const PLAIN_VERBS: Verbs = {
       amount: integer(1, MAX_SCROLL_AMOUNT),
       x: optional(x),
       y: optional(y),
+      modifiers,
     },
-    ({ direction, amount, ...at }) => [scroll(direction, amount, at)],
-    ['direction', 'amount', 'x', 'y'],
+    ({ direction, amount, modifiers: keys, ...at }) => [scroll(direction, amount, at, keys)],
+    ['direction', 'amount', 'x', 'y', 'modifiers'],
   ),
-  drag: strokeVerb('drag'),
-  swipe: strokeVerb('swipe'),
+  drag: verb(
+    { ...ENDS, modifiers },
+    (ends) => [drag([ends.x, ends.y], [ends.to_x, ends.to_y], ends.modifiers)],
+    [...Object.keys(ENDS), 'modifiers'],
+  ),
+  swipe: verb(
+    ENDS,
+    (ends) => [{ action: 'swipe', from: [ends.x, ends.y], to: [ends.to_x, ends.to_y] }],
+    Object.keys(ENDS),
+  ),
   swipe_to: verb(
     {
       direction: oneOf(...DIRECTIONS),
@@ -64,15 +88,11 @@ export const PLAIN_VERBS: Verbs = {
 };
 
 function pointVerb(action: (typeof POINT_ACTIONS)[number]): Verb {
-  return verb({ x, y }, (at) => [{ action, x: at.x, y: at.y }], ['x', 'y']);
-}
-
-function strokeVerb(action: 'drag' | 'swipe'): Verb {
-  return verb(
-    { x, y, to_x: x, to_y: y },
-    (ends) => [stroke(action, [ends.x, ends.y], [ends.to_x, ends.to_y])],
-    ['x', 'y', 'to_x', 'to_y'],
-  );
+  return verb({ x, y, modifiers }, (at) => [{ action, x: at.x, y: at.y, ...held(at.modifiers) }], [
+    'x',
+    'y',
+    'modifiers',
+  ]);
 }
 
 function keysVerb(): Verb {
@@ -91,16 +111,17 @@ function keysVerb(): Verb {
 
 /** The function of an action and its arguments; null for an omitted argument before others. */
 export function plainCall(action: Action, pen: Pen): [string, unknown[]] | undefined {
+  const keys = modifiersOf(action).length === 0 ? [] : [modifiersOf(action).join('+')];
   switch (action.action) {
     case 'click':
-      return ['left_click', pen.point([action.x, action.y])];
+      return ['left_click', [...pen.point([action.x, action.y]), ...keys]];
     case 'move':
-      return ['mouse_move', pen.point([action.x, action.y])];
+      return ['mouse_move', [...pen.point([action.x, action.y]), ...keys]];
     case 'double_click':
     case 'triple_click':
     case 'right_click':
     case 'middle_click':
-      return [action.action, pen.point([action.x, action.y])];
+      return [action.action, [...pen.point([action.x, action.y]), ...keys]];
     case 'long_press': {
       const seconds = action.seconds === undefined ? [] : [action.seconds];
       return ['long_press', [...pen.point([action.x, action.y]), ...seconds]];
@@ -110,9 +131,9 @@ export function plainCall(action: Action, pen: Pen): [string, unknown[]] | undef
     case 'key':
       return ['keys', action.keys];
     case 'scroll':
-      return ['scroll', [action.direction, action.amount, ...placeOf(action, pen)]];
+      return ['scroll', [action.direction, action.amount, ...scrolledAt(action, pen, keys), ...keys]];
     case 'drag':
-      return ['drag', [...pen.point(action.from), ...pen.point(action.to)]];
+      return ['drag', [...pen.point(action.from), ...pen.point(action.to), ...keys]];
     case 'swipe': {
       if ('from' in action) return ['swipe', [...pen.point(action.from), ...pen.point(action.to)]];
       const place = placeOf(action, pen);
@@ -126,6 +147,11 @@ export function plainCall(action: Action, pen: Pen): [string, unknown[]] | undef
     case 'finish':
       return ['finish', [action.success, ...(action.message === undefined ? [] : [action.message])]];
   }
+}
+
+function scrolledAt(action: ScrollAction, pen: Pen, keys: readonly string[]): (number | null)[] {
+  const place = placeOf(action, pen);
+  return place.length === 0 && keys.length > 0 ? [null, null] : place;
 }
 
 function placeOf({ x: across, y: down }: { x?: number; y?: number }, pen: Pen): number[] {

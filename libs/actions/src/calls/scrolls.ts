@@ -1,6 +1,7 @@
-import type { Action, Direction, Point, ScrollAction } from '../action';
+import type { Action, Direction, DragAction, Modifier, Point, ScrollAction } from '../action';
 import { MAX_SCROLL_AMOUNT } from '../schema';
 import type { Size } from '../sizes';
+import { held } from './params';
 
 /** Pixels per notch of a mouse wheel. */
 export const NOTCH = 100;
@@ -10,13 +11,22 @@ export function notchesOf(pixels: number): number {
   return Math.min(MAX_SCROLL_AMOUNT, Math.max(1, Math.round(Math.abs(pixels) / NOTCH)));
 }
 
-export function scroll(direction: Direction, amount: number, at?: { x?: number; y?: number }): ScrollAction {
+export function scroll(
+  direction: Direction,
+  amount: number,
+  at?: { x?: number; y?: number },
+  modifiers?: Modifier[],
+): ScrollAction {
   const place = at?.x === undefined || at.y === undefined ? {} : { x: at.x, y: at.y };
-  return { action: 'scroll', direction, amount, ...place };
+  return { action: 'scroll', direction, amount, ...place, ...held(modifiers) };
+}
+
+export function drag(from: Point, to: Point, modifiers?: Modifier[]): DragAction {
+  return { action: 'drag', from, to, ...held(modifiers) };
 }
 
 export function stroke(action: 'drag' | 'swipe', from: Point, to: Point): Action {
-  return action === 'drag' ? { action, from, to } : { action, from, to };
+  return action === 'drag' ? drag(from, to) : { action, from, to };
 }
 
 /** Position of a scroll action that states none. */

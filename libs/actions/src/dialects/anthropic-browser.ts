@@ -1,10 +1,10 @@
-import { DIRECTIONS, type Action, type Point } from '../action';
+import { DIRECTIONS, modifiersOf, type Action, type Point } from '../action';
 import { joinBlocks, readBlocks, toolUse, writeFinish } from '../calls/anthropic-blocks';
 import { verb, type Unsupported, type Verb, type Verbs } from '../calls/call';
 import { makeDialect, MAX_ACTIONS, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
-import { chord, integer, noModifiers, number, oneOf, optional, place, text } from '../calls/params';
-import { placeOf, scroll } from '../calls/scrolls';
+import { chord, held, integer, modifiers, number, oneOf, optional, place, text } from '../calls/params';
+import { drag, placeOf, scroll } from '../calls/scrolls';
 import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 import { joinKeys } from '../keys';
@@ -18,9 +18,12 @@ const [DEFAULT_SCROLL, MOST_SCROLL, MOST_SECONDS] = [3, 10, 30];
 const NO_ELEMENTS: Unsupported = { unsupported: 'there is nothing but the screenshot' };
 const NO_TABS: Unsupported = { unsupported: 'there is one page' };
 
-const at = (
-  action: 'click' | 'right_click' | 'middle_click' | 'double_click' | 'triple_click' | 'move',
-): Verb => verb({ target: place, modifiers: noModifiers }, ({ target: [x, y] }) => [{ action, x, y }]);
+const at = (action: 'click' | 'right_click' | 'middle_click' | 'double_click' | 'triple_click'): Verb =>
+  verb({ target: place, modifiers }, ({ target: [x, y], modifiers: keys }) => [
+    { action, x, y, ...held(keys) },
+  ]);
+
+const MOVE = verb({ target: place }, ({ target: [x, y] }) => [{ action: 'move', x, y }]);
 
 const VERBS: Verbs = {
   left_click: at('click'),
@@ -28,11 +31,9 @@ const VERBS: Verbs = {
   middle_click: at('middle_click'),
   double_click: at('double_click'),
   triple_click: at('triple_click'),
-  hover: at('move'),
-  mouse_move: at('move'),
-  left_click_drag: verb({ from: place, target: place }, ({ from, target: to }) => [
-    { action: 'drag', from, to },
-  ]),
+  hover: MOVE,
+  mouse_move: MOVE,
+  left_click_drag: verb({ from: place, target: place }, ({ from, target: to }) => [drag(from, to)]),
   scroll: verb(
     {
       target: place,
@@ -78,16 +79,20 @@ function callOf(action: Action, pen: Pen): [string, object] | undefined {
     const [x, y] = pen.point(point);
     return { type: 'coordinate', x, y };
   };
+  const keys = modifiersOf(action);
+  const chorded = keys.length === 0 ? {} : { modifiers: joinKeys(keys) };
+  // Only clicks have modifiers.
+  if (keys.length > 0 && !action.action.endsWith('click')) return undefined;
   switch (action.action) {
     case 'click':
-      return ['left_click', { target: target([action.x, action.y]) }];
+      return ['left_click', { target: target([action.x, action.y]), ...chorded }];
     case 'move':
       return ['hover', { target: target([action.x, action.y]) }];
     case 'right_click':
     case 'middle_click':
     case 'double_click':
     case 'triple_click':
-      return [action.action, { target: target([action.x, action.y]) }];
+      return [action.action, { target: target([action.x, action.y]), ...chorded }];
     case 'drag':
     case 'swipe':
       if (!('from' in action)) return undefined;
@@ -117,6 +122,7 @@ const PARTS: DialectParts = {
   read: (answer) => readBlocks(answer, TOOLSET),
   verbs: VERBS,
   ignored: new Set(['tab_id']),
+  hasModifiers: true,
   write(action, pen) {
     if (action.action === 'finish') return writeFinish(action);
     const call = callOf(action, pen);

@@ -1,10 +1,10 @@
-import { DIRECTIONS, type Action } from '../action';
+import { DIRECTIONS, modifiersOf, type Action } from '../action';
 import { joinBlocks, readBlocks, toolUse, writeFinish } from '../calls/anthropic-blocks';
 import { verb, type Unsupported, type Verb, type Verbs } from '../calls/call';
 import { makeDialect, MAX_ACTIONS, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
-import { chord, integer, noModifiers, number, oneOf, optional, place, text } from '../calls/params';
-import { scroll } from '../calls/scrolls';
+import { chord, held, integer, modifiers, number, oneOf, optional, place, text } from '../calls/params';
+import { drag, scroll } from '../calls/scrolls';
 import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 import { joinKeys } from '../keys';
@@ -12,9 +12,10 @@ import { MAX_SCROLL_AMOUNT, MAX_SECONDS } from '../schema';
 
 const TOOLSET = 'computer';
 
-const at = (
-  action: 'click' | 'right_click' | 'middle_click' | 'double_click' | 'triple_click' | 'move',
-): Verb => verb({ coordinate: place, text: noModifiers }, ({ coordinate: [x, y] }) => [{ action, x, y }]);
+const at = (action: 'click' | 'right_click' | 'middle_click' | 'double_click' | 'triple_click'): Verb =>
+  verb({ coordinate: place, text: modifiers }, ({ coordinate: [x, y], text: keys }) => [
+    { action, x, y, ...held(keys) },
+  ]);
 
 export const NO_HOLDING: Unsupported = { unsupported: 'keys and buttons cannot be held' };
 
@@ -23,25 +24,25 @@ const VERBS: Verbs = {
     Array.from({ length: repeat }, () => ({ action: 'key', keys })),
   ),
   type: verb({ text }, (typed) => [{ action: 'type', text: typed.text }]),
-  mouse_move: at('move'),
+  mouse_move: verb({ coordinate: place }, ({ coordinate: [x, y] }) => [{ action: 'move', x, y }]),
   left_click: at('click'),
   right_click: at('right_click'),
   middle_click: at('middle_click'),
   double_click: at('double_click'),
   triple_click: at('triple_click'),
   left_click_drag: verb(
-    { start_coordinate: place, coordinate: place, text: noModifiers },
-    ({ start_coordinate: from, coordinate: to }) => [{ action: 'drag', from, to }],
+    { start_coordinate: place, coordinate: place, text: modifiers },
+    ({ start_coordinate: from, coordinate: to, text: keys }) => [drag(from, to, keys)],
   ),
   scroll: verb(
     {
       coordinate: optional(place),
       scroll_direction: oneOf(...DIRECTIONS),
       scroll_amount: integer(1, MAX_SCROLL_AMOUNT),
-      text: noModifiers,
+      text: modifiers,
     },
-    ({ coordinate, scroll_direction: direction, scroll_amount: amount }) => [
-      scroll(direction, amount, coordinate && { x: coordinate[0], y: coordinate[1] }),
+    ({ coordinate, scroll_direction: direction, scroll_amount: amount, text: keys }) => [
+      scroll(direction, amount, coordinate && { x: coordinate[0], y: coordinate[1] }, keys),
     ],
   ),
   wait: verb({ duration: number(0, MAX_SECONDS) }, ({ duration }) => [{ action: 'wait', seconds: duration }]),
@@ -56,24 +57,27 @@ const VERBS: Verbs = {
 
 /** The member's name and its input. */
 function callOf(action: Action, pen: Pen): [string, object] | undefined {
+  const keys = modifiersOf(action);
+  const chorded = keys.length === 0 ? {} : { text: joinKeys(keys) };
   switch (action.action) {
     case 'click':
-      return ['left_click', { coordinate: pen.point([action.x, action.y]) }];
+      return ['left_click', { coordinate: pen.point([action.x, action.y]), ...chorded }];
     case 'move':
+      if (keys.length > 0) return undefined;
       return ['mouse_move', { coordinate: pen.point([action.x, action.y]) }];
     case 'right_click':
     case 'middle_click':
     case 'double_click':
     case 'triple_click':
-      return [action.action, { coordinate: pen.point([action.x, action.y]) }];
+      return [action.action, { coordinate: pen.point([action.x, action.y]), ...chorded }];
     case 'drag':
-      return dragOf(action, pen);
+      return ['left_click_drag', { ...dragOf(action, pen), ...chorded }];
     case 'swipe':
-      return 'from' in action ? dragOf(action, pen) : undefined;
+      return 'from' in action ? ['left_click_drag', dragOf(action, pen)] : undefined;
     case 'scroll': {
       const { direction, amount, x, y } = action;
       const coordinate = x === undefined ? {} : { coordinate: pen.point([x, y!]) };
-      return ['scroll', { ...coordinate, scroll_direction: direction, scroll_amount: amount }];
+      return ['scroll', { ...coordinate, scroll_direction: direction, scroll_amount: amount, ...chorded }];
     }
     case 'key':
       return ['key', { text: joinKeys(action.keys) }];
@@ -86,14 +90,15 @@ function callOf(action: Action, pen: Pen): [string, object] | undefined {
   }
 }
 
-function dragOf({ from, to }: Extract<Action, { from: unknown }>, pen: Pen): [string, object] {
-  return ['left_click_drag', { start_coordinate: pen.point(from), coordinate: pen.point(to) }];
+function dragOf({ from, to }: Extract<Action, { from: unknown }>, pen: Pen): object {
+  return { start_coordinate: pen.point(from), coordinate: pen.point(to) };
 }
 
 const PARTS: DialectParts = {
   name: 'anthropic_computer',
   read: (answer) => readBlocks(answer, TOOLSET),
   verbs: VERBS,
+  hasModifiers: true,
   write(action, pen) {
     if (action.action === 'finish') return writeFinish(action);
     const call = callOf(action, pen);

@@ -51,6 +51,7 @@ const PARTS: DialectParts = {
   name: 'coordinates',
   read,
   verbs: PLAIN_VERBS,
+  hasModifiers: true,
   write(action, pen) {
     const call = plainCall(action, pen);
     return call && [[...call[1].map((value) => JSON.stringify(value)), call[0]].join(' ')];

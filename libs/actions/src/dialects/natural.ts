@@ -1,10 +1,10 @@
-import { BUTTONS, DIRECTIONS, type Action } from '../action';
+import { BUTTONS, DIRECTIONS, modifiersOf, type Action } from '../action';
 import { verb, type Call, type Verb, type Verbs } from '../calls/call';
 import { makeDialect, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
-import { chord, integer, number, oneOf, optional, text, x, y } from '../calls/params';
+import { chord, held, integer, modifiers, number, oneOf, optional, text, x, y } from '../calls/params';
 import { Rejection, shorten } from '../calls/rejection';
-import { scroll, stroke } from '../calls/scrolls';
+import { drag, scroll } from '../calls/scrolls';
 import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 import { readJson, type Entry, type JsonNode } from '../json-reader';
@@ -15,6 +15,8 @@ const WORD = String.raw`(\w+)`;
 const NUMBER = String.raw`(-?\d+(?:\.\d+)?)`;
 const PLACE = String.raw`\(?${NUMBER}\s*,\s*${NUMBER}\)?`;
 const QUOTED = String.raw`("(?:[^"\\]|\\.)*")`;
+/** Keys held during an action. */
+const HOLDING = `(?: holding ${QUOTED})?`;
 
 interface Sentence extends Verb {
   pattern: RegExp;
@@ -32,17 +34,12 @@ const placed = (at: { x?: number; y?: number }) =>
 type Clicks = 'click' | 'double_click' | 'triple_click' | 'right_click' | 'middle_click' | 'move';
 const pointed = (words: string, action: Clicks): Sentence =>
   sentence(
-    String.raw`${words} (?:at |to |on )?${PLACE}`,
-    ['x', 'y'],
-    verb({ x, y }, (at) => [{ action, x: at.x, y: at.y }]),
+    String.raw`${words} (?:at |to |on )?${PLACE}${HOLDING}`,
+    ['x', 'y', 'modifiers'],
+    verb({ x, y, modifiers }, (at) => [{ action, x: at.x, y: at.y, ...held(at.modifiers) }]),
   );
 
-const stroked = (word: string, action: 'drag' | 'swipe'): Sentence =>
-  sentence(
-    `${word} from ${PLACE} to ${PLACE}`,
-    ['x', 'y', 'to_x', 'to_y'],
-    verb({ x, y, to_x: x, to_y: y }, (ends) => [stroke(action, [ends.x, ends.y], [ends.to_x, ends.to_y])]),
-  );
+const ENDS = { x, y, to_x: x, to_y: y };
 
 const finished = (words: string, success: boolean): Sentence =>
   sentence(
@@ -78,15 +75,23 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     verb({ keys: chord }, ({ keys }) => [{ action: 'key', keys }]),
   ),
   scroll: sentence(
-    `scroll ${WORD} (?:by )?${NUMBER} notch(?:es)?(?: at ${PLACE})?`,
-    ['direction', 'amount', 'x', 'y'],
+    `scroll ${WORD} (?:by )?${NUMBER} notch(?:es)?(?: at ${PLACE})?${HOLDING}`,
+    ['direction', 'amount', 'x', 'y', 'modifiers'],
     verb(
-      { direction: oneOf(...DIRECTIONS), amount: integer(1, MAX_SCROLL_AMOUNT), ...AT },
-      ({ direction, amount, ...at }) => [scroll(direction, amount, at)],
+      { direction: oneOf(...DIRECTIONS), amount: integer(1, MAX_SCROLL_AMOUNT), ...AT, modifiers },
+      ({ direction, amount, modifiers: keys, ...at }) => [scroll(direction, amount, at, keys)],
     ),
   ),
-  drag: stroked('drag', 'drag'),
-  swipe: stroked('swipe', 'swipe'),
+  drag: sentence(
+    `drag from ${PLACE} to ${PLACE}${HOLDING}`,
+    [...Object.keys(ENDS), 'modifiers'],
+    verb({ ...ENDS, modifiers }, (ends) => [drag([ends.x, ends.y], [ends.to_x, ends.to_y], ends.modifiers)]),
+  ),
+  swipe: sentence(
+    `swipe from ${PLACE} to ${PLACE}`,
+    Object.keys(ENDS),
+    verb(ENDS, (ends) => [{ action: 'swipe', from: [ends.x, ends.y], to: [ends.to_x, ends.to_y] }]),
+  ),
   swipe_direction: sentence(
     `swipe ${WORD}(?: by ${NUMBER} pixels?)?(?: from ${PLACE})?`,
     ['direction', 'distance', 'x', 'y'],
@@ -188,6 +193,8 @@ function write(action: Action, pen: Pen): string {
   const place = (at: readonly [number, number]) => `(${pen.point(at).join(', ')})`;
   const maybe = (words: string, at: { x?: number; y?: number }) =>
     at.x === undefined || at.y === undefined ? '' : ` ${words} ${place([at.x, at.y])}`;
+  const keys = modifiersOf(action);
+  const holding = keys.length === 0 ? '' : ` holding ${JSON.stringify(keys.join('+'))}`;
   switch (action.action) {
     case 'long_press': {
       const time = action.seconds === undefined ? '' : ` for ${seconds(action.seconds)}`;
@@ -199,10 +206,10 @@ function write(action: Action, pen: Pen): string {
       return `Press ${JSON.stringify(joinKeys(action.keys))}.`;
     case 'scroll': {
       const notches = action.amount === 1 ? 'notch' : 'notches';
-      return `Scroll ${action.direction} ${action.amount} ${notches}${maybe('at', action)}.`;
+      return `Scroll ${action.direction} ${action.amount} ${notches}${maybe('at', action)}${holding}.`;
     }
     case 'drag':
-      return `Drag from ${place(action.from)} to ${place(action.to)}.`;
+      return `Drag from ${place(action.from)} to ${place(action.to)}${holding}.`;
     case 'swipe': {
       if ('from' in action) return `Swipe from ${place(action.from)} to ${place(action.to)}.`;
       const far = action.distance === undefined ? '' : ` by ${action.distance} pixels`;
@@ -217,7 +224,7 @@ function write(action: Action, pen: Pen): string {
       return `The task ${action.success ? 'is' : 'cannot be'} done${said}.`;
     }
     default:
-      return `${WORDS[action.action]} ${place([action.x, action.y])}.`;
+      return `${WORDS[action.action]} ${place([action.x, action.y])}${holding}.`;
   }
 }
 
@@ -234,6 +241,7 @@ const PARTS: DialectParts = {
   name: 'natural',
   read,
   verbs: VERBS,
+  hasModifiers: true,
   write: (action, pen) => [write(action, pen)],
   join: (sentences) => sentences.join('\n'),
   form: 'Answer with a sentence that says the action, one in each line.',

@@ -1,14 +1,15 @@
-import type { Action } from '../action';
+import { modifiersOf, type Action, type Modifier } from '../action';
 import { makeDialect, type DialectParts, type Part } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
 import { finished, readItems } from '../calls/items';
 import { entryOf, flatCall, jsonObjects, textUnder, type ObjectNode } from '../calls/json-answer';
-import { verb, type Verbs } from '../calls/call';
+import { verb, type Call, type Verbs } from '../calls/call';
 import {
   anything,
   except,
+  held,
   keys,
-  noModifiers,
+  modifiers,
   number,
   oneOf,
   optional,
@@ -18,7 +19,7 @@ import {
   y,
 } from '../calls/params';
 import { Rejection } from '../calls/rejection';
-import { notchesOf, NOTCH, placeOf, scroll } from '../calls/scrolls';
+import { drag, notchesOf, NOTCH, placeOf, scroll } from '../calls/scrolls';
 import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 import { keysByName, keysWithShift } from '../keys';
@@ -32,19 +33,22 @@ const WAIT_SECONDS = 1;
 const BUTTON = except(oneOf('left', 'right', 'wheel', 'back'), { forward: 'there is no way forward' });
 
 const VERBS: Verbs = {
-  click: verb({ button: optional(BUTTON), x, y, keys: noModifiers }, ({ button = 'left', ...at }) => [
-    clickOf(button, at),
+  click: verb(
+    { button: optional(BUTTON), x, y, keys: modifiers },
+    ({ button = 'left', ...at }, _axes, call) => [clickOf(button, at, call)],
+  ),
+  double_click: verb({ x, y, keys: modifiers }, (at) => [
+    { action: 'double_click', x: at.x, y: at.y, ...held(at.keys) },
   ]),
-  double_click: verb({ x, y, keys: noModifiers }, (at) => [{ action: 'double_click', x: at.x, y: at.y }]),
-  move: verb({ x, y, keys: noModifiers }, (at) => [{ action: 'move', x: at.x, y: at.y }]),
-  drag: verb({ path: straightPath, keys: noModifiers }, ({ path: { from, to } }) => [
-    { action: 'drag', from, to },
+  move: verb({ x, y, keys: modifiers }, (at) => [{ action: 'move', x: at.x, y: at.y, ...held(at.keys) }]),
+  drag: verb({ path: straightPath, keys: modifiers }, ({ path: { from, to }, keys: pressed }) => [
+    drag(from, to, pressed),
   ]),
   scroll: verb(
-    { x, y, scroll_x: optional(SCROLLED), scroll_y: optional(SCROLLED), keys: noModifiers },
-    ({ scroll_x: across = 0, scroll_y: down = 0, ...at }) => [
-      ...(down === 0 ? [] : [scroll(down > 0 ? 'down' : 'up', notchesOf(down), at)]),
-      ...(across === 0 ? [] : [scroll(across > 0 ? 'right' : 'left', notchesOf(across), at)]),
+    { x, y, scroll_x: optional(SCROLLED), scroll_y: optional(SCROLLED), keys: modifiers },
+    ({ scroll_x: across = 0, scroll_y: down = 0, keys: pressed, ...at }) => [
+      ...(down === 0 ? [] : [scroll(down > 0 ? 'down' : 'up', notchesOf(down), at, pressed)]),
+      ...(across === 0 ? [] : [scroll(across > 0 ? 'right' : 'left', notchesOf(across), at, pressed)]),
     ],
   ),
   keypress: verb({ keys }, (press) => [{ action: 'key', keys: keysByName(press.keys) }]),
@@ -54,10 +58,17 @@ const VERBS: Verbs = {
   screenshot: verb({ detail: anything }, () => [{ action: 'wait', seconds: 0 }]),
 };
 
-function clickOf(button: 'left' | 'right' | 'wheel' | 'back', at: { x: number; y: number }): Action {
-  if (button === 'back') return { action: 'button', button: 'back' };
+function clickOf(
+  button: 'left' | 'right' | 'wheel' | 'back',
+  at: { x: number; y: number; keys: Modifier[] | undefined },
+  call: Call,
+): Action {
+  if (button === 'back') {
+    if (at.keys === undefined) return { action: 'button', button: 'back' };
+    throw new Rejection('unknown_key', call, 'No keys can be held while the button back is clicked.');
+  }
   const action = ({ left: 'click', right: 'right_click', wheel: 'middle_click' } as const)[button];
-  return { action, x: at.x, y: at.y };
+  return { action, x: at.x, y: at.y, ...held(at.keys) };
 }
 
 /** Items of a response: calls, reasoning, and the message that ends it. */
@@ -103,11 +114,14 @@ function messageOf(success: boolean, said: string): object {
 }
 
 function actionsOf(action: Action, pen: Pen): object[] | undefined {
+  const pressed = modifiersOf(action).map((key) => key.toUpperCase());
+  const keys = pressed.length === 0 ? {} : { keys: pressed };
   const click = (button: string, at: { x: number; y: number }) => ({
     type: 'click',
     button,
     x: pen.x(at.x),
     y: pen.y(at.y),
+    ...keys,
   });
   switch (action.action) {
     case 'click':
@@ -118,18 +132,21 @@ function actionsOf(action: Action, pen: Pen): object[] | undefined {
       return [click('wheel', action)];
     case 'double_click':
     case 'move':
-      return [{ type: action.action, x: pen.x(action.x), y: pen.y(action.y) }];
+      return [{ type: action.action, x: pen.x(action.x), y: pen.y(action.y), ...keys }];
     case 'triple_click':
-      return [{ type: 'double_click', x: pen.x(action.x), y: pen.y(action.y) }, click('left', action)];
+      return [
+        { type: 'double_click', x: pen.x(action.x), y: pen.y(action.y), ...keys },
+        click('left', action),
+      ];
     case 'drag':
-      return [drag(action, pen)];
+      return [{ ...dragOf(action, pen), ...keys }];
     case 'swipe':
-      return 'from' in action ? [drag(action, pen)] : undefined;
+      return 'from' in action ? [dragOf(action, pen)] : undefined;
     case 'scroll':
-      return [scrollOf(action, pen)];
+      return [{ ...scrollOf(action, pen), ...keys }];
     case 'key': {
-      const pressed = keysWithShift(action.keys).map((key) => (key.length > 1 ? key.toUpperCase() : key));
-      return pressed.length > MAX_KEYS ? undefined : [{ type: 'keypress', keys: pressed }];
+      const names = keysWithShift(action.keys).map((key) => (key.length > 1 ? key.toUpperCase() : key));
+      return names.length > MAX_KEYS ? undefined : [{ type: 'keypress', keys: names }];
     }
     case 'type':
       return [{ type: 'type', text: action.text }];
@@ -142,7 +159,7 @@ function actionsOf(action: Action, pen: Pen): object[] | undefined {
   }
 }
 
-function drag({ from, to }: Extract<Action, { from: unknown }>, pen: Pen): object {
+function dragOf({ from, to }: Extract<Action, { from: unknown }>, pen: Pen): object {
   const path = [from, to].map(pen.point).map(([x, y]) => ({ x, y }));
   return { type: 'drag', path };
 }
@@ -165,8 +182,9 @@ function merge(actions: Action[]): Action[] {
       action.action === 'click' &&
       last?.action === 'double_click' &&
       last.x === action.x &&
-      last.y === action.y;
-    if (isThird) merged[merged.length - 1] = { action: 'triple_click', x: action.x, y: action.y };
+      last.y === action.y &&
+      modifiersOf(last).join() === modifiersOf(action).join();
+    if (isThird) merged[merged.length - 1] = { ...last, action: 'triple_click' };
     else merged.push(action);
   }
   return merged;
@@ -187,6 +205,7 @@ const PARTS: DialectParts = {
   verbs: VERBS,
   ignored: new Set(['id', 'status']),
   merge,
+  hasModifiers: true,
   write,
   join,
   form: 'Answer with a JSON object, a computer_call that has a list of actions; a message ends the task.',

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { anyAction } from '../../test/any-action';
-import type { Action } from '../action';
+import { modifiersOf, type Action } from '../action';
 import { COORDINATE_SPACES } from '../coordinates';
 import { keysWithShift } from '../keys';
 import { jsonInSpace, WHOLE_SPACES } from '../json-in-space';
@@ -52,6 +52,12 @@ const saysShift: Loss = (action) => {
   const keys = keysWithShift(action.keys);
   return keys.length > MAX_KEYS ? undefined : { ...action, keys };
 };
+/** The actions for which the format has modifiers. */
+const modifies =
+  (...names: Action['action'][]): Loss =>
+  (action) =>
+    modifiersOf(action).length === 0 || names.includes(action.action) ? action : undefined;
+const CLICKS = ['click', 'double_click', 'triple_click', 'right_click', 'middle_click'] as const;
 const pressesShortly: Loss = (action) =>
   action.action === 'long_press' ? { action: 'long_press', x: action.x, y: action.y } : action;
 
@@ -76,9 +82,16 @@ const LOSSES: Record<string, Loss[]> = {
     noEmptyMessage,
     saysShift,
   ],
-  anthropic_computer: [hasNo('long_press', 'button'), swipesAreDrags, succeeds, noEmptyMessage],
+  anthropic_computer: [
+    hasNo('long_press', 'button'),
+    modifies(...CLICKS, 'scroll', 'drag'),
+    swipesAreDrags,
+    succeeds,
+    noEmptyMessage,
+  ],
   anthropic_browser: [
     hasNo('long_press'),
+    modifies(...CLICKS),
     scrollsAtAPlace,
     swipesAreDrags,
     buttons('back'),
@@ -87,9 +100,18 @@ const LOSSES: Record<string, Loss[]> = {
     (action) => (action.action === 'scroll' && action.amount > 10 ? undefined : action),
     (action) => (action.action === 'wait' && action.seconds > 30 ? undefined : action),
   ],
-  gemini_computer: [scrollsAtAPlace, swipesAreDrags, buttons('back'), succeeds, noEmptyMessage, saysShift],
+  gemini_computer: [
+    modifies(),
+    scrollsAtAPlace,
+    swipesAreDrags,
+    buttons('back'),
+    succeeds,
+    noEmptyMessage,
+    saysShift,
+  ],
   ui_tars: [
     hasNo('triple_click', 'middle_click', 'move'),
+    modifies(),
     scrollsAtAPlace,
     scrollsBy(5),
     swipesAreDrags,
@@ -98,8 +120,9 @@ const LOSSES: Record<string, Loss[]> = {
     failsSilently,
     noEmptyMessage,
   ],
-  qwen_computer_use: [hasNo('long_press', 'button'), swipesAreDrags, failsSilently],
+  qwen_computer_use: [hasNo('long_press', 'button'), modifies(), swipesAreDrags, failsSilently],
   qwen_mobile_use: [
+    modifies(),
     hasNo('double_click', 'triple_click', 'right_click', 'middle_click', 'move', 'scroll'),
     (action) =>
       action.action === 'drag'
@@ -112,6 +135,7 @@ const LOSSES: Record<string, Loss[]> = {
     failsSilently,
   ],
   android_world: [
+    modifies(),
     hasNo('triple_click', 'right_click', 'middle_click', 'move', 'drag'),
     pressesShortly,
     scrollsBy(5),
@@ -122,8 +146,9 @@ const LOSSES: Record<string, Loss[]> = {
     waits(1),
     failsSilently,
   ],
-  pyautogui: [hasNo('long_press', 'button'), swipesAreDrags, finishesSilently],
+  pyautogui: [hasNo('long_press', 'button'), modifies(), swipesAreDrags, finishesSilently],
   cua: [
+    modifies(),
     hasNo('double_click', 'triple_click', 'right_click', 'middle_click', 'move'),
     (action) =>
       action.action === 'swipe' && !('from' in action)

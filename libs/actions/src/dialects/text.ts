@@ -32,6 +32,7 @@ const PARTS: DialectParts = {
   name: 'text',
   read,
   verbs: PLAIN_VERBS,
+  hasModifiers: true,
   write(action, pen) {
     const call = plainCall(action, pen);
     return call && [`${call[0]}(${call[1].map(argument).join(',')})`];

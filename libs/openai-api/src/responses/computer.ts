@@ -1,4 +1,11 @@
-import { keysWithShift, type Action, type Point } from '@ui-rl/actions';
+import {
+  keysWithShift,
+  modifiersNamed,
+  modifiersOf,
+  type Action,
+  type Modified,
+  type Point,
+} from '@ui-rl/actions';
 import type { ImageSize } from '@ui-rl/contracts';
 import { invalid } from '../errors';
 import { Fields, isObject } from '../fields';
@@ -18,6 +25,12 @@ const CLICKS = new Map([
  * `long_press`, `finish`).
  */
 export function toOpenAi(action: Action, screen: ImageSize): object[] | undefined {
+  const keys = modifiersOf(action).map((key) => key.toUpperCase());
+  const written = withoutKeys(action, screen);
+  return keys.length === 0 ? written : written?.map((each) => ({ ...each, keys }));
+}
+
+function withoutKeys(action: Action, screen: ImageSize): object[] | undefined {
   switch (action.action) {
     case 'click':
       return [{ type: 'click', button: 'left', x: action.x, y: action.y }];
@@ -91,11 +104,11 @@ function readAction(fields: Fields): Action[] {
       const button = fields.text('button') ?? 'left';
       const action = CLICKS.get(button);
       if (action === undefined) throw invalid(fields.at('button'), 'expected left, right or wheel');
-      return [{ action, x: coordinate('x'), y: coordinate('y') }];
+      return [{ action, x: coordinate('x'), y: coordinate('y'), ...heldKeys(fields) }];
     }
     case 'double_click':
     case 'move':
-      return [{ action: type, x: coordinate('x'), y: coordinate('y') }];
+      return [{ action: type, x: coordinate('x'), y: coordinate('y'), ...heldKeys(fields) }];
     case 'type':
       return [{ action: 'type', text: fields.requiredText('text') }];
     case 'keypress':
@@ -121,7 +134,13 @@ function readDrag(fields: Fields): Action {
     .map(({ x, y }) => [Number(x), Number(y)] as const);
   if (path.length < 2 || !path.flat().every(Number.isInteger))
     throw invalid(fields.at('path'), 'expected two points or more');
-  return { action: 'drag', from: path[0], to: path[path.length - 1] };
+  return { action: 'drag', from: path[0], to: path[path.length - 1], ...heldKeys(fields) };
+}
+
+function heldKeys(fields: Fields): Modified {
+  const modifiers = modifiersNamed((fields.list('keys', 16) ?? []).map(String));
+  if (modifiers === null) throw invalid(fields.at('keys'), 'expected alt, ctrl, meta or shift');
+  return modifiers.length === 0 ? {} : { modifiers };
 }
 
 function readScroll(fields: Fields, coordinate: (name: string) => number): Action[] {
@@ -139,6 +158,7 @@ function readScroll(fields: Fields, coordinate: (name: string) => number): Actio
             amount: notches(down),
             x,
             y,
+            ...heldKeys(fields),
           },
         ]),
     ...(across === 0
@@ -150,6 +170,7 @@ function readScroll(fields: Fields, coordinate: (name: string) => number): Actio
             amount: notches(across),
             x,
             y,
+            ...heldKeys(fields),
           },
         ]),
   ];

@@ -140,6 +140,13 @@ function strokeOf(action: Action, size: Size): [Point, Point] | null {
 
 /** An action in a few words: `click 83, 41`, `type “milk”`. */
 export function describe(action: Action): string {
+  const { modifiers, ...plain } = action;
+  return Array.isArray(modifiers)
+    ? `${modifiers.join(' + ')} + ${describePlain(plain)}`
+    : describePlain(plain);
+}
+
+function describePlain(action: Action): string {
   const { action: name, ...rest } = action;
   const point = pointOf(action);
   if (name === 'type') return `type “${String(rest.text)}”`;

@@ -34,22 +34,22 @@ export function readComputerAction({ name, arguments: fields }: FunctionCall): R
 
 function actionOf(fields: Record<string, unknown>): object | undefined {
   const { type, x, y, keys, text, button, modifier } = fields;
-  // The vocabulary holds no keys during a click.
-  if (typeof type !== 'string' || (modifier !== undefined && modifier !== null)) return undefined;
-  if (Object.hasOwn(POINTERS, type)) return { action: POINTERS[type], x, y };
+  if (typeof type !== 'string') return undefined;
+  const held = typeof modifier === 'string' ? { modifiers: [modifier] } : {};
+  if (Object.hasOwn(POINTERS, type)) return { action: POINTERS[type], x, y, ...held };
   switch (type) {
     case 'click': {
       const name = typeof button === 'string' ? button : 'left';
-      return Object.hasOwn(CLICKS, name) ? { action: CLICKS[name], x, y } : undefined;
+      return Object.hasOwn(CLICKS, name) ? { action: CLICKS[name], x, y, ...held } : undefined;
     }
     case 'drag':
-      return { action: 'drag', from: [x, y], to: [fields.end_x, fields.end_y] };
+      return { action: 'drag', from: [x, y], to: [fields.end_x, fields.end_y], ...held };
     case 'type':
       return { action: 'type', text };
     case 'keypress':
       return Array.isArray(keys) ? { action: 'key', keys: keys.map(keyNamed) } : undefined;
     case 'scroll':
-      return scrollOf(fields);
+      return scrollOf(fields, held);
     case 'wait':
       return { action: 'wait', seconds: 1 };
     case 'done':
@@ -65,7 +65,10 @@ function keyNamed(name: unknown): unknown {
   return typeof name === 'string' ? (keyOfName(name) ?? name) : name;
 }
 
-function scrollOf({ x, y, scroll_x: right, scroll_y: down }: Record<string, unknown>): object | undefined {
+function scrollOf(
+  { x, y, scroll_x: right, scroll_y: down }: Record<string, unknown>,
+  held: object,
+): object | undefined {
   const across = typeof right === 'number' ? right : 0;
   const along = typeof down === 'number' ? down : USUAL_SCROLL_PIXELS;
   // The runtime scrolls along both axes.
@@ -73,7 +76,7 @@ function scrollOf({ x, y, scroll_x: right, scroll_y: down }: Record<string, unkn
   const [pixels, back, forward] = along === 0 ? [across, 'left', 'right'] : [along, 'up', 'down'];
   const amount = Math.max(1, Math.floor(Math.abs(pixels) / NOTCH_PIXELS));
   const place = typeof x === 'number' && typeof y === 'number' ? { x, y } : {};
-  return { action: 'scroll', direction: pixels < 0 ? back : forward, amount, ...place };
+  return { action: 'scroll', direction: pixels < 0 ? back : forward, amount, ...place, ...held };
 }
 
 function finish(result: unknown): object {

@@ -1,4 +1,4 @@
-import { keyOfName, namesInChord, type Action } from '@ui-rl/actions';
+import { keyOfName, modifiersNamed, namesInChord, type Action, type Modified } from '@ui-rl/actions';
 
 export interface Box {
   x: number;
@@ -75,15 +75,23 @@ export function actionsOf(call: TracedCall, focus: Box | undefined): TracedActio
 }
 
 function clicks({ method, params }: TracedCall, { x, y }: { x: number; y: number }): TracedActions {
-  const { button = 'left', clickCount = method === 'dblclick' ? 2 : 1, modifiers } = params;
-  if (Array.isArray(modifiers) && modifiers.length > 0) return { reason: `${method} with modifiers` };
+  const { button = 'left', clickCount = method === 'dblclick' ? 2 : 1 } = params;
   const isLeft = button === 'left';
   const name = isLeft
     ? TIMES[typeof clickCount === 'number' ? clickCount : 0]
     : CLICKS[button as keyof typeof CLICKS];
   if (name === undefined || (!isLeft && clickCount !== 1))
     return { reason: `${method} of ${String(clickCount)} clicks` };
-  return { actions: [{ action: name, x, y }] };
+  return { actions: [{ action: name, x, y, ...held(params.modifiers) }] };
+}
+
+/** Playwright has four modifiers, and `ControlOrMeta`. */
+function held(modifiers: unknown): Modified {
+  const names = Array.isArray(modifiers)
+    ? modifiers.map((name) => (name === 'ControlOrMeta' ? 'ctrl' : String(name)))
+    : [];
+  const found = modifiersNamed(names) ?? [];
+  return found.length === 0 ? {} : { modifiers: found };
 }
 
 function moved({ x, y }: { x?: unknown; y?: unknown }): TracedActions | undefined {
