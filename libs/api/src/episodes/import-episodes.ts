@@ -100,7 +100,7 @@ export async function importEpisodes(options: ImportEpisodesOptions): Promise<Im
       signal?.throwIfAborted();
       const line = await importer.convert(demonstration);
       if (line === undefined) continue;
-      await file.write(line);
+      await file.appendLine(line);
       options.onProgress?.(importer.report.episodes);
     }
     const report = importer.report.file(out, file.bytes);
