@@ -75,14 +75,12 @@ function call(name: string, ...values: readonly (number | string)[]): string {
  * Action templates from the run file; `"$x"` is replaced by the value of a field, within longer text by its string
  * form.
  */
-export function templateFormat(
-  templates: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
-): ActionFormat {
+export function templateFormat(templates: Readonly<Record<string, object>>): ActionFormat {
   return (action) => {
     const template = Object.hasOwn(templates, action.action) ? templates[action.action] : undefined;
     if (template !== undefined && modifiersOf(action).length > 0 && !uses(template, 'modifiers')) return null;
     const chord = 'keys' in action ? { chord: action.keys.join('+') } : {};
-    if (template !== undefined) return [filled(template, { ...action, ...chord })];
+    if (template !== undefined) return [filled({ ...template }, { ...action, ...chord })];
     return action.action === 'finish' ? [] : null;
   };
 }

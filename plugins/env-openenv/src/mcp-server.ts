@@ -23,7 +23,7 @@ export const MCP_VARIABLES = { servers: 'MCP_SERVERS', keys: 'MCP_KEYS' } as con
 /** Environments that are operated by tools of MCP servers, versions 2025-11-25 and 2026-07-28. */
 export function mcpEnvironments(options: McpOptions, context: EnvironmentContext): RemoteEnvironments {
   const kind = { name: 'mcp', variables: MCP_VARIABLES };
-  const format: ActionFormat = options.tools === undefined ? ownTools : templateFormat({ ...options.tools });
+  const format: ActionFormat = options.tools === undefined ? ownTools : templateFormat(options.tools);
   return new RemoteEnvironments(kind, options, options, context, async (server, signal) => ({
     format,
     remote: await McpServer.connect(server, options, signal),

@@ -36,7 +36,7 @@ describe.each<[string, VersionNegotiationOptions['mode']]>([
     const { content, structuredContent, isError } = await client.callTool({ name, arguments: args });
     return {
       content: content as { type: string; text?: string; data?: string }[],
-      told: structuredContent as unknown as Told,
+      told: structuredContent as Told,
       isError,
     };
   };

@@ -86,14 +86,14 @@ export class TasksController {
   }
 }
 
-function specOf({
-  id,
-  description,
-  category = null,
-  difficulty = null,
-  maxSteps = null,
-}: LoadedTask): TaskSpec {
-  return { task_id: id, description, category, difficulty, max_steps: maxSteps };
+function specOf({ id, description, category, difficulty, maxSteps }: LoadedTask): TaskSpec {
+  return {
+    task_id: id,
+    description,
+    category: category ?? null,
+    difficulty: difficulty ?? null,
+    max_steps: maxSteps ?? null,
+  };
 }
 
 function wholeNumber(body: unknown, field: string): number | undefined {
