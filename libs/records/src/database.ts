@@ -3,6 +3,7 @@ import { entities } from './entities';
 import { RecordsError } from './errors';
 import { migrations } from './migrations';
 import { type EmbeddedServer, startEmbedded } from './embedded';
+import { setEmbeddedFolder } from './migration-lock';
 
 /** An existing PostgreSQL server. `url` overrides the single fields. */
 export interface PostgresOptions {
@@ -20,7 +21,10 @@ export interface PostgresOptions {
   readTimeoutMs?: number;
 }
 
-/** PostgreSQL inside this process (PGlite), for machines without a server. One process at a time per folder. */
+/**
+ * PostgreSQL without a server (PGlite), inside the first process that opens the folder. Other processes of this
+ * machine reach it through that one.
+ */
 export interface EmbeddedOptions {
   kind: 'pglite';
   /** Folder of the database; created if missing. */
@@ -56,9 +60,8 @@ const shared = {
  * Opens the database; does not migrate (see `migrate`).
  *
  * @param signal aborts the creation of an embedded one
- * @throws RecordsError `connection` if the server does not answer or rejects the connection, `in_use` if another
- *   process has the embedded one
- * open; the message names the location, never the password.
+ * @throws RecordsError `connection` if the server does not answer or rejects the connection, `in_use` if the
+ *   process that has the embedded one open does not answer; the message names the location, never the password
  */
 export async function openDatabase(options: DatabaseOptions, signal?: AbortSignal): Promise<Database> {
   return options.kind === 'pglite' ? openEmbedded(options, signal) : openPostgres(options);
@@ -110,6 +113,7 @@ async function openEmbedded(options: EmbeddedOptions, signal?: AbortSignal): Pro
     // All connections share PGlite's one session.
     poolSize: 1,
   });
+  setEmbeddedFolder(dataSource, options.dataDir);
   try {
     await initialize(dataSource, location);
   } catch (error) {

@@ -1,4 +1,5 @@
-export type RecordsErrorCategory = 'configuration' | 'connection' | 'in_use' | 'migration' | 'not_found';
+export type RecordsErrorCategory =
+  'configuration' | 'connection' | 'in_use' | 'migration' | 'newer' | 'not_found';
 
 /** Root of this lib's own errors; a failed statement keeps TypeORM's error as `cause`. */
 export class RecordsError extends Error {

@@ -4,7 +4,9 @@ export * from './errors';
 export { checkText } from './failed-checks';
 export * from './generate';
 export * from './migrate';
+export { MonitorAnnouncement, openMonitors, type OpenMonitor } from './open-monitors';
 export * from './queries/curves';
+export { deleteRun, reclaimSpace } from './queries/delete-run';
 export { findEpisode, findPrompt, findStep, listEpisodes } from './queries/episodes';
 export { compareEvaluations } from './queries/evaluations';
 export {
@@ -20,4 +22,6 @@ export * from './queries/tasks';
 export * from './queries/trajectories';
 export * from './recorder';
 export { type KeyedEvent, storable } from './rows';
+export { ScreenshotFolder, screenshotsOf } from './screenshots';
+export { embeddedUse, screenshotFolder, serverUse } from './store-use';
 export * from './views';

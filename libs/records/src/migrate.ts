@@ -1,19 +1,12 @@
-import { type DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
+import { type DataSource, type Migration, MigrationExecutor, type QueryRunner } from 'typeorm';
 import { RecordsError } from './errors';
-
-/** An arbitrary constant; it prevents two services from migrating the same database concurrently. */
-const LOCK_KEY = 7_246_801_553;
+import { withMigrationLock } from './migration-lock';
 
 async function locked<T>(dataSource: DataSource, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
   const runner = dataSource.createQueryRunner();
   await runner.connect();
   try {
-    await runner.query('SELECT pg_advisory_lock($1)', [LOCK_KEY]);
-    try {
-      return await work(runner);
-    } finally {
-      await runner.query('SELECT pg_advisory_unlock($1)', [LOCK_KEY]);
-    }
+    return await withMigrationLock(dataSource, runner, () => work(runner));
   } finally {
     await runner.release();
   }
@@ -25,16 +18,33 @@ function executor(dataSource: DataSource, runner: QueryRunner): MigrationExecuto
   return made;
 }
 
-/** Runs pending migrations, one transaction each, under an advisory lock. Returns their names. */
+/**
+ * Runs pending migrations, one transaction each, while no other process does. Returns their names.
+ *
+ * @throws RecordsError `newer` if a later version of ui-rl has migrated the database, else `migration`
+ */
 export async function migrate(dataSource: DataSource): Promise<string[]> {
   try {
     return await locked(dataSource, async (runner) => {
-      const done = await executor(dataSource, runner).executePendingMigrations();
+      const migrations = executor(dataSource, runner);
+      assertKnown(dataSource, await migrations.getExecutedMigrations());
+      const done = await migrations.executePendingMigrations();
       return done.map((migration) => migration.name);
     });
   } catch (cause) {
+    if (cause instanceof RecordsError) throw cause;
     throw new RecordsError('migration', `the database could not be migrated: ${String(cause)}`, { cause });
   }
+}
+
+function assertKnown({ migrations }: DataSource, executed: readonly Migration[]): void {
+  const known = new Set(migrations.map((migration) => migration.name ?? migration.constructor.name));
+  const unknown = executed.map(({ name }) => name).filter((name) => !known.has(name));
+  if (unknown.length === 0) return;
+  throw new RecordsError(
+    'newer',
+    `a later version of ui-rl has written these records (${unknown.join(', ')}): expected at most ${[...known].at(-1)}. Use that version, or another folder of runs (UIRL_RUNS_DIR)`,
+  );
 }
 
 /** Reverts the last migration. */

@@ -412,3 +412,12 @@ export interface DeadLetterView {
   encoding: 'utf8' | 'base64';
   sizeBytes: number;
 }
+
+/** The storage that records take up. */
+export interface StoreUse {
+  /** Folder of an embedded database, or description of a server. */
+  location: string;
+  recordBytes: number;
+  /** Null if the records do not include screenshots. */
+  screenshotBytes: number | null;
+}

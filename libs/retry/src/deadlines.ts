@@ -233,7 +233,7 @@ export const DEADLINES = {
     then: 'the broker deletes its consumer; the next request creates another one',
   },
   recorded: {
-    what: 'a monitor that ends with an evaluation, to record the last of it (`ui-rl eval`)',
+    what: 'a monitor that ends with a run or an evaluation, to record the last of it (`ui-rl quickstart`, `ui-rl eval`)',
     ms: 30_000,
     then: 'it ends anyway, with a warning',
   },
@@ -241,6 +241,11 @@ export const DEADLINES = {
     what: 'database and broker, for `GET /health` of the monitor and `GET /ready` of any service',
     ms: 2_000,
     then: 'status 503',
+  },
+  embeddedDatabase: {
+    what: 'the process that has the built-in database open, to answer another one of this machine',
+    ms: 60_000,
+    then: 'the other one does not open it, and names that process',
   },
   pageQuery: {
     what: 'the database, to answer a query of the page (PostgreSQL; the built-in one answers one query after the other)',

@@ -27,7 +27,8 @@ function isGone(owner: string): boolean {
   return pid === process.pid || !isAlive(pid);
 }
 
-function isAlive(pid: number): boolean {
+/** Whether a process of this machine lives. */
+export function isAlive(pid: number): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false;
   try {
     process.kill(pid, 0);

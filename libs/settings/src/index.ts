@@ -11,7 +11,7 @@ export {
 } from './describe-run-file';
 export { describeRun } from './describe-run';
 export { componentsHelp, optionsHelp } from './help';
-export { FolderInUseError, lockFolder } from './folder-lock';
+export { FolderInUseError, isAlive, lockFolder } from './folder-lock';
 export { refuseKeys, refuseUnreadKeys, takeKeys, type KeyFlags } from './key-flags';
 export type { HubSettings } from './hub-settings';
 export { writeModelNames, type ModelNames } from './model-names';
