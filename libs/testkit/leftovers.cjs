@@ -8,6 +8,8 @@ const GRACE_MS = 5_000;
 
 /** Written by npm and the TypeScript compiler on Node 22 and newer, when a test starts them. */
 const COMPILE_CACHE = 'node-compile-cache';
+/** The data of the user: runs of tests that name no other folder. */
+const USER_DATA = 'user-data';
 
 /**
  * Finds what a test file leaves behind. TMPDIR names the file's own folder: any content at the end was not removed,
@@ -15,20 +17,23 @@ const COMPILE_CACHE = 'node-compile-cache';
  */
 module.exports = class Leftovers {
   constructor() {
-    this.before = process.env.TMPDIR;
+    this.before = { TMPDIR: process.env.TMPDIR, XDG_DATA_HOME: process.env.XDG_DATA_HOME };
     this.ended = false;
     this.folder = mkdtempSync(join(tmpdir(), 'uirl-test-'));
     // Other users need to traverse it: PostgreSQL runs as another user.
     chmodSync(this.folder, 0o711);
     process.env.TMPDIR = this.folder;
+    process.env.XDG_DATA_HOME = join(this.folder, USER_DATA);
   }
 
   /** Ends and removes leftovers. Returns an error that lists them, or null if there are none. */
   async end() {
     if (this.ended) return null;
     this.ended = true;
-    if (this.before === undefined) delete process.env.TMPDIR;
-    else process.env.TMPDIR = this.before;
+    for (const [name, value] of Object.entries(this.before)) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
     const until = Date.now() + GRACE_MS;
     while (this.found().length > 0 && Date.now() < until) await delay(50);
     const found = this.found();
@@ -42,7 +47,7 @@ module.exports = class Leftovers {
 
   found() {
     const processes = this.processes().map(({ pid, command }) => `process ${pid}: ${command}`);
-    const files = readdirSync(this.folder).filter((name) => name !== COMPILE_CACHE);
+    const files = readdirSync(this.folder).filter((name) => ![COMPILE_CACHE, USER_DATA].includes(name));
     return [...processes, ...files.map((name) => `file ${name} in ${tmpdir()}`)];
   }
 

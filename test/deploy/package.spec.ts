@@ -67,6 +67,7 @@ describe('the package of npm pack', () => {
   const environment = () => ({
     ...essentials(),
     HOME: app,
+    XDG_DATA_HOME: join(app, 'data'),
     NODE_OPTIONS: '--preserve-symlinks',
     NATS_SERVER_BIN: findNatsServer(),
     CHROMIUM_BIN: findChromium(),
@@ -193,6 +194,6 @@ describe('the package of npm pack', () => {
     expect(stdout).toMatch(/ 1 training steps in /);
     expect(stdout).toMatch(/invalid episodes 0\.00 %/);
     expect(filesBelow(installed)).toEqual(before);
-    expect(readdirSync(join(app, 'runs'))).toContain('monitor-db');
+    expect(readdirSync(join(app, 'data/ui-rl/runs'))).toContain('monitor-db');
   }, 180_000);
 });

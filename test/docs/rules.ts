@@ -169,7 +169,8 @@ export const RULES: readonly Rule[] = [
   { matches: /^npx ui-rl tasks list /, prints: /Turn on/ },
   { matches: /^npx ui-rl runs list$/, needs: 'an open run', prints: /^\S+ +(baseline|training) /m },
   { matches: /^npx ui-rl runs profile /, needs: 'a trained run', prints: /^trained episodes +\d/m },
-  { matches: /^npx ui-rl runs delete .*--dry-run$/, prints: /there is none/ },
+  { matches: /^npx ui-rl runs delete /, prints: /there is none/ },
+  { matches: /^npx ui-rl monitor$/, needs: 'a trained run', staysAfter: /Ctrl-C ends it/ },
   {
     matches: /^npx ui-rl serve tinker /,
     append: '--port 0 --dir tinker',

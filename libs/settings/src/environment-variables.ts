@@ -72,11 +72,13 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   HF_TOKEN_PATH: 'file with the token (<HF_HOME>/token)',
   HF_HOME: 'folder of token and cache (~/.cache/huggingface)',
   XDG_CACHE_HOME: 'folder of caches (~/.cache), where HF_HOME or UIRL_CACHE_DIR are not set',
+  XDG_DATA_HOME: "folder of the user's data (~/.local/share), where UIRL_RUNS_DIR is not set",
   HF_HUB_CACHE: "folder of models fetched from the hub, shared with Python's huggingface_hub (<HF_HOME>/hub)",
   HF_HUB_OFFLINE: '1 takes models from the cache only',
   HF_ENDPOINT: 'address of the model hub (https://huggingface.co)',
   UIRL_MODELS: 'models by name, separated by commas: name=folder; "small" is the shipped model',
-  UIRL_RUNS_DIR: 'folder of all runs (./runs)',
+  UIRL_RUNS_DIR:
+    'folder of all runs: checkpoints, records, screenshots (<XDG_DATA_HOME>/ui-rl/runs, ~/.local/share/ui-rl/runs)',
   UIRL_ADAPTERS_DIR: 'folder of adapters for sampling servers, which need access to it (<runs>/.adapters)',
   UIRL_SAMPLER_KEYS:
     'keys of such servers, http://host:port=key, several separated by commas; each is sent to its own server only',
@@ -85,7 +87,8 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   TINKER_SERVER_KEYS:
     "API keys for clients of ui-rl serve tinker, separated by commas, at least 16 characters each (none on this machine; needed beyond it); Tinker's official client sends those that begin with tml-",
   UIRL_RUN: 'the only run that this process serves; default: any run',
-  UIRL_PGLITE_DIR: "folder of the monitor's own database (<runs>/monitor-db)",
+  UIRL_PGLITE_DIR:
+    "folder of the monitor's own database (<runs>/monitor-db); its screenshots are in <folder>-screenshots",
   UIRL_ENVIRONMENTS:
     'environment plugins an env service offers, separated by commas (the one of the run file)',
   UIRL_PLUGINS:

@@ -14,7 +14,7 @@ describe('the environment of a service', () => {
   it('has defaults for a dedicated machine', () => {
     expect(readServiceSettings('actor', {})).toMatchObject({
       nats: { servers: ['nats://127.0.0.1:4222'], tls: undefined },
-      database: { kind: 'pglite', dataDir: join(process.cwd(), 'runs', 'monitor-db') },
+      database: { kind: 'pglite', dataDir: join(homedir(), '.local/share/ui-rl/runs/monitor-db') },
       monitor: { host: '127.0.0.1', port: 8080 },
       run: undefined,
       logLevel: 'log',

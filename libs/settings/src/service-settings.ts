@@ -113,7 +113,7 @@ export interface ServiceSettings {
  */
 export function readServiceSettings(service: string, env: Environment = process.env): ServiceSettings {
   const reader = new EnvironmentReader(env);
-  const runsDir = resolve(reader.text('UIRL_RUNS_DIR') ?? 'runs');
+  const runsDir = readRunsDir(reader);
   const settings: ServiceSettings = {
     service,
     nats: readNats(service, reader, runsDir),
@@ -267,7 +267,10 @@ function readDatabase(reader: EnvironmentReader, runsDir: string): DatabaseSetti
   }
   const host = reader.text('POSTGRES_HOST');
   if (host === undefined)
-    return { kind: 'pglite', dataDir: reader.text('UIRL_PGLITE_DIR') ?? join(runsDir, 'monitor-db') };
+    return {
+      kind: 'pglite',
+      dataDir: resolve(reader.text('UIRL_PGLITE_DIR') ?? join(runsDir, 'monitor-db')),
+    };
   const user = encodeURIComponent(reader.text('POSTGRES_USER') ?? 'postgres');
   const password = reader.text('POSTGRES_PASSWORD');
   const secret = password === undefined ? '' : `:${encodeURIComponent(password)}`;
@@ -340,6 +343,12 @@ function readToken(reader: EnvironmentReader): string | undefined {
   const token = reader.text('MONITOR_TOKEN');
   if (token === undefined || /^[\x21-\x7e]{16,}$/.test(token)) return token;
   return reader.refuse('MONITOR_TOKEN', '[hidden]', 'at least 16 characters without spaces', undefined);
+}
+
+/** A common folder for all working directories, so that runs are found and compared later. */
+function readRunsDir(reader: EnvironmentReader): string {
+  const data = join(reader.text('XDG_DATA_HOME') ?? '~/.local/share', 'ui-rl');
+  return resolve(inHome(reader.text('UIRL_RUNS_DIR') ?? join(data, 'runs')));
 }
 
 function readCacheDir(reader: EnvironmentReader): string {

@@ -41,7 +41,7 @@ export async function eventually<T>(
 
 /** The environment variables that every child process needs. */
 export function essentials(): Record<string, string> {
-  const names = ['PATH', 'HOME', 'TMPDIR'].filter((name) => process.env[name] !== undefined);
+  const names = ['PATH', 'HOME', 'TMPDIR', 'XDG_DATA_HOME'].filter((name) => process.env[name] !== undefined);
   return Object.fromEntries(names.map((name) => [name, process.env[name]!]));
 }
 

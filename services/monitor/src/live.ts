@@ -33,15 +33,27 @@ export class LiveChanges {
   }
 
   committed(items: readonly Item[]): void {
+    this.emitter.emit('own');
     if (this.emitter.listenerCount('items') > 0) this.emitter.emit('items', items.map(commitOf));
   }
 
   /** Announces that a reader changed the labels of a run. */
   edited(runId: string): void {
+    this.emitter.emit('own');
     this.emitter.emit('items', [{ runId, event: 'edited' }] satisfies Commit[]);
   }
 
-  /** Changes of one run, or of all; those of an interval are sent together. */
+  /** Announces changes by another monitor over the same records. */
+  elsewhere(): void {
+    this.emitter.emit('elsewhere');
+  }
+
+  /** Calls back after each change by this monitor. */
+  onOwn(listener: () => void): void {
+    this.emitter.on('own', listener);
+  }
+
+  /** Changes of one run, or of all; those of an interval are sent together. Empty: unknown ones of any run. */
   follow(runId?: string): Observable<LiveChange[]> {
     const place = {};
     this.letIn.add(place);
@@ -60,9 +72,10 @@ export class LiveChanges {
         for (const commit of commits) add(changes, commit, runId);
         if (changes.size > 0) timer ??= setTimeout(flush, this.everyMs);
       };
-      this.emitter.on('items', gather);
+      const unknown = () => subscriber.next([]);
+      this.emitter.on('items', gather).on('elsewhere', unknown);
       return () => {
-        this.emitter.off('items', gather);
+        this.emitter.off('items', gather).off('elsewhere', unknown);
         if (timer !== null) clearTimeout(timer);
       };
     });

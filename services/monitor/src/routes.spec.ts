@@ -13,6 +13,7 @@ import { DeadLetterController } from './http/dead-letter.controller';
 import { HealthController } from './http/health.controller';
 import { RunEditController } from './http/run-edit.controller';
 import { LiveController } from './http/live.controller';
+import { StoreController } from './http/store.controller';
 import { type Monitor, startMonitor } from './server';
 
 let nats: NatsServer;
@@ -47,6 +48,7 @@ function routes(): string[] {
     RunEditController,
     LiveController,
     DeadLetterController,
+    StoreController,
     HealthController,
   ];
   return controllers.flatMap((controller) => {
@@ -116,7 +118,7 @@ const QUERIES = [
 ];
 
 it('finds every route', () => {
-  expect(routes()).toHaveLength(22);
+  expect(routes()).toHaveLength(23);
   expect(routes()).toEqual(
     expect.arrayContaining(['/api/runs/:run/steps/:step', '/api/dead-letters', '/api/live']),
   );

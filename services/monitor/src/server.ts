@@ -8,14 +8,17 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type BusService, BusStrategy, type Responder } from '@ui-rl/bus';
 import { type MonitorPageReply, MonitorPageRequest, subjects } from '@ui-rl/contracts';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
-import { type Database, type DatabaseOptions, migrate, openDatabase } from '@ui-rl/records';
+import { type Database, type DatabaseOptions, migrate, openDatabase, screenshotFolder } from '@ui-rl/records';
 import { DEADLINES } from '@ui-rl/retry';
 import { keptSecret } from '@ui-rl/settings';
 import compression from 'compression';
 import { security } from './http/security';
+import { LiveChanges } from './live';
 import { MonitorModule } from './monitor.module';
+import { joinNeighbours } from './neighbours';
 import { isForThisMachineOnly, type ListensAt, pageAddresses, runPath } from './page-addresses';
 import { Batcher } from './recording/batcher';
+import { Screenshots } from './recording/screenshots';
 
 export interface MonitorOptions {
   database: DatabaseOptions;
@@ -31,6 +34,10 @@ export interface MonitorOptions {
   token?: string;
   /** File for a generated token, if none is given. */
   tokenFile: string;
+  /** The only run that it records; undefined: any run of its broker. */
+  run?: string;
+  /** Whether the services store screenshots in a bucket, and not at the broker. Default: false. */
+  hasBucket?: boolean;
   /** Folder of the built page. */
   webDir?: string;
   /** Aborts the opening. */
@@ -67,9 +74,10 @@ function builtPage(): string {
 /**
  * Opens and migrates the database, records published messages and serves the page.
  *
+ * @param bus null: it shows the records, and records nothing
  * @throws RecordsError, BusError, or the system's error if the port is taken
  */
-export async function startMonitor(bus: BusService, options: MonitorOptions): Promise<Monitor> {
+export async function startMonitor(bus: BusService | null, options: MonitorOptions): Promise<Monitor> {
   const logger = new Logger('monitor');
   const database = await openDatabase(withReadTimeout(options.database), options.signal);
   try {
@@ -80,12 +88,14 @@ export async function startMonitor(bus: BusService, options: MonitorOptions): Pr
     const address = app.getHttpServer().address() as AddressInfo;
     const url = `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`;
     logger.log(`listening at ${url}${howToRead(options)}`);
-    const announced = announcePage(bus, { ...options, port: address.port });
+    const leave = await joinOthers(app, bus, options, url);
+    const announced = bus === null ? null : announcePage(bus, { ...options, port: address.port });
     return {
       url,
       close: async () => {
         // Concurrently: the consumers wait for their handlers, and these for the batcher.
-        await Promise.all([announced.stop(), app.get(Batcher).stop(), app.close()]);
+        app.get(Screenshots).stop();
+        await Promise.all([announced?.stop(), app.get(Batcher).stop(), app.close(), leave()]);
         await database.close();
       },
     };
@@ -93,6 +103,17 @@ export async function startMonitor(bus: BusService, options: MonitorOptions): Pr
     await database.close();
     throw error;
   }
+}
+
+function joinOthers(
+  app: NestExpressApplication,
+  bus: BusService | null,
+  { database, run }: MonitorOptions,
+  url: string,
+): Promise<() => Promise<void>> {
+  if (database.kind !== 'pglite') return Promise.resolve(() => Promise.resolve());
+  const self = { pid: process.pid, url, records: bus !== null, ...(run === undefined ? {} : { run }) };
+  return joinNeighbours(database.dataDir, self, app.get(LiveChanges));
 }
 
 function withReadTimeout(database: DatabaseOptions): DatabaseOptions {
@@ -122,7 +143,7 @@ function isCompressed(...[request, response]: Parameters<typeof compression.filt
 async function listen(
   options: MonitorOptions,
   database: Database,
-  bus: BusService,
+  bus: BusService | null,
 ): Promise<NestExpressApplication> {
   const webDir = options.webDir ?? builtPage();
   if (!existsSync(join(webDir, 'index.html'))) {
@@ -130,8 +151,11 @@ async function listen(
       `there is no page in ${webDir}: run "npm run build". The API is served all the same`,
     );
   }
+  const dataDir = options.database.kind === 'pglite' ? options.database.dataDir : null;
+  const screenshots = dataDir === null || options.hasBucket === true ? null : screenshotFolder(dataDir);
+  const { components } = options;
   const app = await NestFactory.create<NestExpressApplication>(
-    MonitorModule.forRoot(database, bus, options.components),
+    MonitorModule.forRoot({ database, bus, components, dataDir, screenshots }),
     {
       abortOnError: false,
       // Open pages hold their connection for live changes.
@@ -143,8 +167,10 @@ async function listen(
   app.use(compression({ filter: isCompressed }));
   app.useGlobalPipes(new ValidationPipe({ transform: true, whitelist: true, forbidNonWhitelisted: true }));
   app.useStaticAssets(webDir, { index: 'index.html', redirect: false, dotfiles: 'ignore' });
-  app.connectMicroservice({ strategy: new BusStrategy(bus) });
-  await app.startAllMicroservices();
+  if (bus !== null) {
+    app.connectMicroservice({ strategy: new BusStrategy(bus) });
+    await app.startAllMicroservices();
+  }
   await app.listen(options.port, options.host);
   app.getHttpServer().maxConnections = MAX_CONNECTIONS;
   return app;

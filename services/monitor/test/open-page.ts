@@ -106,7 +106,7 @@ export async function openPage(fill?: (dataSource: DataSource) => Promise<void>)
 }
 
 /** Builds the page as it is shipped; returns the build's output. */
-async function buildPage(outDir: string): Promise<string> {
+export async function buildPage(outDir: string): Promise<string> {
   const vite = join(dirname(createRequire(__filename).resolve('vite/package.json')), 'bin/vite.js');
   const config = join(ROOT, 'services/monitor/web/vite.config.mts');
   const args = ['build', '--config', config, '--outDir', outDir, '--logLevel', 'warn'];

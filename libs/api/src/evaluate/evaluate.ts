@@ -8,6 +8,7 @@ import {
 } from '@ui-rl/settings';
 import type { EngineChoice } from '../model/engine-choice';
 import { ASSUMED } from '../run/assumed';
+import { allRecorded } from '../run/recorded';
 import { brokerHost, ownHost, type RunHost } from '../run/run-host';
 import { loadForModel } from '../model/action-format';
 import {
@@ -195,10 +196,9 @@ class Evaluation {
 
   /** The evaluation's own monitor stops with it, so it first has to record every message. */
   private async untilRecorded(): Promise<void> {
-    const { monitorUrl } = this.host ?? {};
-    if (this.records === null || monitorUrl === undefined) return;
-    if (!(await this.records.recordedBy(monitorUrl, readCliSettings().monitor.token)))
-      this.options.onWarning?.('the monitor has not recorded everything');
+    const { host } = this;
+    if (host?.monitorUrl === undefined || (await allRecorded(host.bus))) return;
+    this.options.onWarning?.('the monitor has not recorded everything');
   }
 
   private report(ended: string | null): EvalReport {

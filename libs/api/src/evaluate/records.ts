@@ -1,14 +1,8 @@
 import type { BusService, ShownRunFile } from '@ui-rl/bus';
 import { subjects, type EvaluationEvent } from '@ui-rl/contracts';
-import { boundedFetch } from '@ui-rl/http';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
-import { DEADLINES, sleep } from '@ui-rl/retry';
 import { describeRun, redactRunFile, type RunFile } from '@ui-rl/settings';
 import type { EpisodeResult } from '../task/player';
-
-/** Limit on the monitor's description of a run. */
-const MAX_RUN_BYTES = 16 * 2 ** 20;
-const ask = boundedFetch({ maxBytes: MAX_RUN_BYTES });
 
 /**
  * Records an evaluation at a broker as a run with its episodes, screenshots and scores, for monitors to show.
@@ -17,7 +11,6 @@ const ask = boundedFetch({ maxBytes: MAX_RUN_BYTES });
 export class EvaluationRecords {
   private readonly createdAt = new Date().toISOString();
   private readonly shown: ShownRunFile & { config: Record<string, unknown> };
-  private episodes = 0;
 
   constructor(
     private readonly bus: BusService,
@@ -46,7 +39,6 @@ export class EvaluationRecords {
     const blobs = this.bus.blobs.of(runId);
     await Promise.all([...hashes].map((sha256) => blobs.put(screenshot(sha256), sha256)));
     await this.bus.publishJson(subjects.trajectory(runId, purpose), played, rolloutId);
-    this.episodes += 1;
   }
 
   async scored(event: Omit<EvaluationEvent, 'at'>): Promise<void> {
@@ -60,33 +52,5 @@ export class EvaluationRecords {
     // End the run first: services would join an open run.
     await bus.runs.changePhase(runId, phase, { from: [], ...(reason === null ? {} : { reason }) });
     await bus.runs.create({ runId, createdAt, config: shown.config }, phase, shown);
-  }
-
-  /**
-   * Waits until a monitor has recorded everything, before that monitor stops with the evaluation.
-   * @param token access token of the monitor
-   * @returns whether it has
-   */
-  async recordedBy(monitorUrl: string, token?: string): Promise<boolean> {
-    const { ms } = DEADLINES.recorded;
-    for (const until = performance.now() + ms; performance.now() < until; await sleep(200)) {
-      const run = await recordedRun(`${monitorUrl}/api/runs/${this.runId}`, token);
-      if (run !== null && ['finished', 'stopped'].includes(run.phase) && run.episodes >= this.episodes)
-        return true;
-    }
-    return false;
-  }
-}
-
-async function recordedRun(
-  url: string,
-  token: string | undefined,
-): Promise<{ phase: string; episodes: number } | null> {
-  try {
-    const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` };
-    const response = await ask(url, { headers, signal: AbortSignal.timeout(DEADLINES.recorded.ms) });
-    return response.ok ? ((await response.json()) as { phase: string; episodes: number }) : null;
-  } catch {
-    return null;
   }
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { projectRoot } from '@ui-rl/settings';
 
-/** The built program of a service. */
-export function serviceProgram(name: string): string {
-  return resolve(projectRoot, 'dist/services', name, 'src/main.js');
+/** The built program of a service. @param file its main file */
+export function serviceProgram(name: string, file = 'main'): string {
+  return resolve(projectRoot, 'dist/services', name, 'src', `${file}.js`);
 }

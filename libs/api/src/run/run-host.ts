@@ -32,6 +32,11 @@ export async function brokerHost(settings: CliSettings, signal?: AbortSignal): P
   return { bus, peakRss: () => ({}), stop: () => bus.close() };
 }
 
+/** All runs of this machine are recorded in one place, wherever a run file puts the run's folder. */
+function recordsOf({ database }: CliSettings): Record<string, string> {
+  return database.kind === 'pglite' ? { UIRL_PGLITE_DIR: database.dataDir } : {};
+}
+
 export interface OwnHostOptions {
   /** Default: all that the run needs. */
   services?: readonly ServiceName[];
@@ -70,7 +75,7 @@ export async function ownHost(
         UIRL_RUN: runId,
         UIRL_RUNS_DIR: runsDir,
         UIRL_PLUGINS: [...new Set([...settings.plugins, ...run.plugins])].join(','),
-        UIRL_PGLITE_DIR: join(runsDir, runId, 'monitor-db'),
+        ...recordsOf(settings),
       }),
       onWarning,
     });

@@ -10,6 +10,7 @@ import {
 import type { RunEvent } from '@ui-rl/contracts';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
 import { aborted } from '../local/cleanup';
+import { earlierRecords } from '../local/earlier-records';
 import { loadForModel } from '../model/action-format';
 import { evaluationEpisodes, phaseGoal } from '../report/goals';
 import { progressLine } from '../report/progress';
@@ -25,6 +26,7 @@ import { decideOnLogDir } from './log-dir';
 import { nameModelFolders } from './model-name';
 import { placeRun } from './log-path';
 import { findMonitorPage } from './monitor-page';
+import { allRecorded } from './recorded';
 import { brokerHost, ownHost } from './run-host';
 
 export interface RunOptions {
@@ -107,7 +109,8 @@ export async function startRun(
   if (services === 'broker') refuseKeys(keys);
   refuseUnreadKeys(keys, registry);
   const placed = placeRun(loaded.run, settings.runsDir, services);
-  const notes = [...loaded.notes, length, placed.note].filter((note) => note !== undefined);
+  const earlier = services === 'own' ? earlierRecords(settings) : undefined;
+  const notes = [...loaded.notes, length, placed.note, earlier].filter((note) => note !== undefined);
   const { runsDir } = placed;
   const { run, env } =
     services === 'own' ? nameModelFolders(placed.run, settings.models) : { run: placed.run, env: {} };
@@ -141,6 +144,8 @@ export async function startRun(
     await announceRun(bus, runId, run, registry, usualFormat?.format);
     const end = async (): Promise<TrainResult> => {
       await (signal === undefined ? ended : Promise.race([ended, aborted(signal)]));
+      if (host.monitorUrl !== undefined && !(await allRecorded(bus, signal)))
+        onWarning('the monitor has not recorded everything');
       if (observer.failure !== undefined) throw new Error(failureText(observer.failure, registry));
       const { seed } = run.training;
       const wallSeconds = (Date.now() - started) / 1000;

@@ -1,5 +1,5 @@
 import { join, relative } from 'node:path';
-import { aborted, Fleet, makeRunsFolder, withCleanup } from '@ui-rl/api';
+import { aborted, earlierRecords, Fleet, makeRunsFolder, withCleanup } from '@ui-rl/api';
 import { inspectBroker } from '@ui-rl/bus';
 import {
   actorsWantedBy,
@@ -86,6 +86,8 @@ async function up(
     for (const { variable, member, host, port } of fleet.ports)
       console.log(`${variable} ${member} http://${host}:${port}`);
     if (allowed.length > 0) console.log(`plugins ${allowed.join(' ')}`);
+    const earlier = earlierRecords(settings);
+    if (earlier !== undefined) console.log(earlier);
     console.log(`\n${howToUse(fleet, config)}`);
     if (settings.hasBroker) await inspectBroker(settings.nats).catch(warnOfAbsentBroker);
     await aborted(signal).catch(() => undefined);
@@ -101,7 +103,7 @@ function warnOfAbsentBroker(error: Error): void {
 function howToUse({ nats }: Fleet, config = shippedRunFile()): string {
   const train = `Start a run from another terminal:\n  npx ui-rl train --config ${config}`;
   if (nats === null) return train;
-  return `${train}\nFrom another folder, or to look into the broker with the nats command:\n  export NATS_CONTEXT=${nats.contextFile}`;
+  return `${train}\nTo look into the broker with the nats command:\n  export NATS_CONTEXT=${nats.contextFile}`;
 }
 
 /** Its path relative to the working directory, in a clone or in an installed package. */

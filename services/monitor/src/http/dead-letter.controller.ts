@@ -1,7 +1,8 @@
 import { Controller, Get, UseInterceptors } from '@nestjs/common';
-import { BusError, BusService } from '@ui-rl/bus';
+import { BusError } from '@ui-rl/bus';
 import { IsIn, IsInt, IsString } from 'class-validator';
 import type { DeadLetterView } from '@ui-rl/records';
+import { BrokerLink } from '../broker-link';
 import { StoreGate } from './query-gate';
 
 const LIMIT = 200;
@@ -37,16 +38,16 @@ class StoredDeadLetter implements DeadLetterView {
 @Controller('api/dead-letters')
 @UseInterceptors(StoreGate)
 export class DeadLetterController {
-  constructor(private readonly bus: BusService) {}
+  constructor(private readonly link: BrokerLink) {}
 
-  /** Latest first. */
+  /** Latest first; none where the monitor has no broker. */
   @Get()
   async list(): Promise<DeadLetterView[]> {
-    const keys = await this.bus.deadLetterBucket.keys();
+    const bucket = this.link.bus?.deadLetterBucket;
+    if (bucket === undefined) return [];
+    const keys = await bucket.keys();
     const entries = await Promise.all(
-      keys
-        .slice(-LIMIT)
-        .map((key) => this.bus.deadLetterBucket.get(key, StoredDeadLetter).catch(nullWhereDamaged)),
+      keys.slice(-LIMIT).map((key) => bucket.get(key, StoredDeadLetter).catch(nullWhereDamaged)),
     );
     return entries
       .flatMap((entry) => (entry === null ? [] : [entry.value]))

@@ -6,9 +6,9 @@ import {
   type HealthIndicatorResult,
   HealthIndicatorService,
 } from '@nestjs/terminus';
-import { BusService } from '@ui-rl/bus';
 import { DEADLINES } from '@ui-rl/retry';
 import { DataSource } from 'typeorm';
+import { BrokerLink } from '../broker-link';
 
 const TIMEOUT_MS = DEADLINES.health.ms;
 
@@ -18,22 +18,22 @@ export class HealthController {
     private readonly health: HealthCheckService,
     private readonly indicators: HealthIndicatorService,
     private readonly dataSource: DataSource,
-    private readonly bus: BusService,
+    private readonly link: BrokerLink,
   ) {}
 
-  /** 200 while database and broker answer, else 503 with the ones that do not. */
+  /** 200 while database and broker, if the monitor has one, answer, else 503 with the ones that do not. */
   @Get()
   @HealthCheck()
   check(): Promise<HealthCheckResult> {
-    return this.health.check([() => this.database(), () => this.broker()]);
+    const { bus } = this.link;
+    return this.health.check([
+      () => this.database(),
+      ...(bus === null ? [] : [() => this.probe('nats', () => bus.connection.flush())]),
+    ]);
   }
 
   private database(): Promise<HealthIndicatorResult> {
     return this.probe('database', () => this.dataSource.query('SELECT 1'));
-  }
-
-  private broker(): Promise<HealthIndicatorResult> {
-    return this.probe('nats', () => this.bus.connection.flush());
   }
 
   private async probe(name: string, ask: () => Promise<unknown>): Promise<HealthIndicatorResult> {

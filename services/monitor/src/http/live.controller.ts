@@ -11,11 +11,12 @@ import {
   StreamableFile,
   UseInterceptors,
 } from '@nestjs/common';
-import { BusService } from '@ui-rl/bus';
 import { metricInfo, type MetricInfo } from '@ui-rl/contracts';
 import { DEADLINES } from '@ui-rl/retry';
 import { interval, map, merge, type Observable, of, takeUntil, timer } from 'rxjs';
+import { BrokerLink } from '../broker-link';
 import { LiveChanges } from '../live';
+import { Screenshots } from '../recording/screenshots';
 import { found } from './found';
 import { RUN, SHA256, TextPipe } from './names';
 import { StoreGate } from './query-gate';
@@ -26,14 +27,15 @@ const KEEP_ALIVE_MS = 20_000;
 @Controller('api')
 export class LiveController {
   constructor(
-    private readonly bus: BusService,
+    private readonly link: BrokerLink,
+    private readonly screenshots: Screenshots,
     private readonly live: LiveChanges,
   ) {}
 
   /** Identifies this monitor, so that a client with several addresses can find the right one. Requires no token. */
   @Get('monitor')
   monitor(): { instance: string } {
-    return { instance: this.bus.instance };
+    return { instance: this.link.instance };
   }
 
   /** The description of a metric; an empty body if it is unknown. */
@@ -50,7 +52,7 @@ export class LiveController {
     @Param('hash', SHA256) hash: string,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<StreamableFile> {
-    const bytes = found(await this.bus.blobs.of(run).get(hash), `screenshot ${hash} of run ${run}`);
+    const bytes = found(await this.screenshots.read(run, hash), `screenshot ${hash} of run ${run}`);
     // Set only after it was found: otherwise a browser would cache the failure for a year.
     response.setHeader('Cache-Control', 'private, max-age=31536000, immutable');
     return new StreamableFile(bytes, { type: 'image/png', length: bytes.byteLength });

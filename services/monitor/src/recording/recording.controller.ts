@@ -6,6 +6,7 @@ import { ComponentRegistry } from '@ui-rl/plugin-kit';
 import { redactRunFile } from '@ui-rl/settings';
 import { ANY, EVENTS, type RunEvent, STREAMS, subjects, Trajectory } from '@ui-rl/contracts';
 import { Batcher } from './batcher';
+import { Screenshots } from './screenshots';
 
 /** Number of messages in progress towards one transaction. */
 const CONCURRENCY = 48;
@@ -18,6 +19,7 @@ export class RecordingController {
   constructor(
     private readonly batcher: Batcher,
     private readonly components: ComponentRegistry,
+    private readonly screenshots: Screenshots,
   ) {}
 
   @JetStreamHandler({
@@ -28,6 +30,7 @@ export class RecordingController {
     concurrency: CONCURRENCY,
   })
   async trajectory(@Payload() trajectory: Trajectory): Promise<void> {
+    await this.screenshots.keep(trajectory);
     await this.batcher.add({ trajectory });
   }
 

@@ -1,7 +1,14 @@
-import type { DifferingOption, EvaluationView, ListedRun, RunSort, SortOrder } from '@ui-rl/records';
-import { fetchJson, useLoaded, useVersion } from './api';
+import type {
+  DifferingOption,
+  EvaluationView,
+  ListedRun,
+  RunSort,
+  SortOrder,
+  StoreUse,
+} from '@ui-rl/records';
+import { fetchJson, useApi, useLoaded, useVersion } from './api';
 import { Choice } from './episode-filters';
-import { count, day, goalSet, percent } from './format';
+import { bytes, count, day, goalSet, percent } from './format';
 import { links, useParam, useTitle } from './route';
 import { MAX_COMPARED, OptionPath, OptionValue, useRunColumns } from './run-columns';
 import { RunTags, titleOf } from './run-labels';
@@ -135,7 +142,24 @@ export function RunsView() {
           </button>
         )}
       </Card>
+      <StoreSize />
     </>
+  );
+}
+
+/** Read again once a minute at most: a run grows slowly. */
+const SIZE_EVERY_MS = 60_000;
+
+function StoreSize() {
+  const { data } = useApi<StoreUse>('api/store', useVersion(null, SIZE_EVERY_MS));
+  if (data === null) return null;
+  const { recordBytes, screenshotBytes, location } = data;
+  return (
+    <p className="muted store">
+      Records {bytes(recordBytes)}
+      {screenshotBytes === null ? '' : `, screenshots ${bytes(screenshotBytes)}`} in {location}.{' '}
+      <code>npx ui-rl runs delete &lt;run&gt;</code> frees space.
+    </p>
   );
 }
 
