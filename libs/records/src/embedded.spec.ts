@@ -142,6 +142,19 @@ test('when the process with the folder closes, another one continues', async () 
   for (const id of ['r-first', 'r-second']) expect((await findEpisode(second.dataSource, id))?.id).toBe(id);
 });
 
+test('the signal that ends an opening does not end an open database', async () => {
+  const stopping = new AbortController();
+  const server = await startEmbedded(dataDir, stopping.signal);
+  ends.push(() => server.stop());
+  stopping.abort();
+  const socket = connect(join(server.socketFolder, `.s.PGSQL.${server.port}`));
+  // A request for encryption, which is declined.
+  socket.write(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]));
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  socket.destroy();
+  expect(answer.toString()).toBe('N');
+});
+
 test('a process that has the folder open and does not answer is named', async () => {
   const other = spawn('sleep', ['60']);
   ends.push(async () => other.kill());

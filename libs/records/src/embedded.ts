@@ -40,7 +40,7 @@ interface Owned {
 export async function startEmbedded(dataDir: string, signal?: AbortSignal): Promise<EmbeddedServer> {
   await mkdir(dirname(dataDir), { recursive: true });
   const socketFolder = await mkdtemp(join(tmpdir(), SOCKETS));
-  const gateway = new Gateway(dataDir, join(socketFolder, `.s.PGSQL.${PORT}`), signal);
+  const gateway = new Gateway(dataDir, join(socketFolder, `.s.PGSQL.${PORT}`));
   const server = createServer((client) => void gateway.take(client));
   server.maxConnections = MAX_CONNECTIONS;
   const stop = async () => {
@@ -53,7 +53,7 @@ export async function startEmbedded(dataDir: string, signal?: AbortSignal): Prom
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject).listen(gateway.path, resolve);
     });
-    await gateway.open();
+    await gateway.open(signal);
     return { socketFolder, port: PORT, stop };
   } catch (error) {
     await stop();
@@ -71,16 +71,22 @@ class Gateway {
   constructor(
     private readonly dataDir: string,
     readonly path: string,
-    signal?: AbortSignal,
-  ) {
-    signal?.addEventListener('abort', () => this.closing.abort(signal.reason), { once: true });
-    if (signal?.aborted === true) this.closing.abort(signal.reason);
-  }
+  ) {}
 
-  /** @throws if neither this process can open the folder, nor the one that has it open answers */
-  async open(): Promise<void> {
-    const found = await this.database();
-    if (!(found instanceof SharedSession)) found.destroy();
+  /**
+   * @param signal aborts the opening, and has no effect later
+   * @throws if neither this process can open the folder, nor the one that has it open answers
+   */
+  async open(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    const abort = (): void => this.closing.abort(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    try {
+      const found = await this.database();
+      if (!(found instanceof SharedSession)) found.destroy();
+    } finally {
+      signal?.removeEventListener('abort', abort);
+    }
   }
 
   async take(client: Socket): Promise<void> {
