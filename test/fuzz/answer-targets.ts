@@ -34,6 +34,12 @@ const ACTIONS: Action[] = [
   { action: 'drag', from: [1, 0], to: [2, 0] },
   { action: 'type', text: 'a\u00e9\\ \'b\' "c"\n' },
   { action: 'key', keys: ['ctrl', 'a'] },
+  { action: 'key', keys: ['down'], seconds: 2 },
+  { action: 'key_down', key: 'shift' },
+  { action: 'mouse_down' },
+  { action: 'mouse_up', x: 2, y: 0 },
+  { action: 'click', x: 2, y: 0, modifiers: ['ctrl', 'shift'] },
+  { action: 'drag', from: [1, 0], via: [[0, 0]], to: [2, 0] },
   { action: 'scroll', direction: 'down', amount: 3, x: 1, y: 0 },
   { action: 'swipe', direction: 'up', distance: 100 },
   { action: 'long_press', x: 1, y: 0, seconds: 2 },
@@ -94,7 +100,7 @@ function feedTo(dialect: Dialect, sizes: ScreenSizes, answer: string): boolean {
   throw new Error(`what was read is not what its own form reads as: ${JSON.stringify({ parsed, again })}`);
 }
 
-const PLACES: readonly string[] = ['x', 'y', 'from', 'to'];
+const PLACES: readonly string[] = ['x', 'y', 'from', 'via', 'to'];
 
 /**
  * The center of a box may be a pixel that no integer of the coordinate space maps to, if those are coarser than
@@ -105,7 +111,7 @@ function areNeighbours(actions: readonly Action[], others: readonly Action[]): b
     JSON.stringify(of, (key, value: unknown) => (PLACES.includes(key) ? null : value));
   const places = (of: readonly Action[]) =>
     of.flatMap((action) =>
-      PLACES.flatMap((name) => (action as unknown as Record<string, number>)[name] ?? []),
+      PLACES.flatMap((name) => [(action as unknown as Record<string, number>)[name] ?? []].flat(3)),
     );
   const found = places(others);
   return (

@@ -58,6 +58,12 @@ export function anything(random: Random, { width, height }: { width: number; hei
       ...(random.chance(0.5) ? at() : {}),
     }),
     () => ({ action: 'drag', from: point(), to: point() }),
+    () => ({ action: 'drag', from: point(), via: [point(), point()], to: point(), modifiers: ['shift'] }),
+    () => ({ action: random.pick(['mouse_down', 'mouse_up'] as const), ...(random.chance(0.5) ? at() : {}) }),
+    () => ({
+      action: random.pick(['key_down', 'key_up'] as const),
+      key: random.pick(['shift', 'ctrl', 'a']),
+    }),
     () => ({ action: 'swipe', direction: direction() }),
     () => ({ action: 'button', button: random.pick(['back', 'home', 'recents'] as const) }),
     () => ({ action: 'wait', seconds: random.pick(SECONDS) }),

@@ -92,6 +92,22 @@ export interface TypeAction {
 export interface KeyAction {
   action: 'key';
   keys: string[];
+  /** How long they stay down; meanwhile the last key repeats as on a keyboard. Default: not at all. */
+  seconds?: number;
+}
+
+/** Presses a key that stays down until `key_up`, or releases it. */
+export interface HoldKeyAction {
+  action: 'key_down' | 'key_up';
+  key: string;
+}
+
+/** Presses the left button, which stays down until `mouse_up`, or releases it. */
+export interface HoldButtonAction {
+  action: 'mouse_down' | 'mouse_up';
+  /** Position of the pointer; both or none. Default: where it is. */
+  x?: number;
+  y?: number;
 }
 
 /** Scrolls so that content in `direction` comes into view. */
@@ -109,6 +125,8 @@ export interface ScrollAction extends Modified {
 export interface DragAction extends Modified {
   action: 'drag';
   from: Point;
+  /** Points that the pointer passes on its way, in order; at least one. Default: a straight line. */
+  via?: Point[];
   to: Point;
 }
 
@@ -140,6 +158,8 @@ export type Action =
   | LongPressAction
   | TypeAction
   | KeyAction
+  | HoldKeyAction
+  | HoldButtonAction
   | ScrollAction
   | DragAction
   | SwipeAction
@@ -149,12 +169,35 @@ export type Action =
 
 export type ActionName = Action['action'];
 
-/** Whether an action needs no keys held meanwhile, which not every environment can do. */
-export function isSimple(action: Action): boolean {
-  return modifiersOf(action).length === 0;
+/** Fields that not every environment and format has: keys held meanwhile, keys that stay down, bends of a drag. */
+export const REFINEMENTS = ['modifiers', 'seconds', 'via'] as const;
+export type Refinement = (typeof REFINEMENTS)[number];
+
+/** The refinements of an action. The `seconds` of other actions than `key` are none. */
+export function refinementsOf(action: Action): Refinement[] {
+  const fields = action as unknown as Record<string, unknown>;
+  return REFINEMENTS.filter(
+    (name) => fields[name] !== undefined && (name !== 'seconds' || action.action === 'key'),
+  );
+}
+
+/** The points of a drag, from its start to its end. */
+export function pathOf({ from, via = [], to }: Pick<DragAction, 'from' | 'via' | 'to'>): Point[] {
+  return [from, ...via, to];
 }
 
 /** The keys held during an action; empty for none. */
 export function modifiersOf(action: Action): readonly Modifier[] {
   return ('modifiers' in action && action.modifiers) || [];
+}
+
+/** The action with its points moved. */
+export function movePoints(action: Action, move: (point: Point) => Point): Action {
+  if ('from' in action) {
+    const moved = { ...action, from: move(action.from), to: move(action.to) };
+    return 'via' in moved && moved.via !== undefined ? { ...moved, via: moved.via.map(move) } : moved;
+  }
+  if (!('x' in action) || action.x === undefined) return action;
+  const [x, y] = move([action.x, action.y!]);
+  return { ...action, x, y };
 }

@@ -2,9 +2,9 @@ import { MODIFIERS, type Point } from './action';
 import type { ParseFailureReason } from './dialect';
 import type { JsonNode } from './json-reader';
 import { keyOfName, modifiersNamed } from './keys';
-import { MAX_COORDINATE, MAX_KEYS, type FieldRule } from './schema';
+import { MAX_COORDINATE, MAX_KEYS, MAX_VIA, type FieldRule } from './schema';
 
-export type FieldValue = string | number | boolean | string[] | Point;
+export type FieldValue = string | number | boolean | string[] | Point | Point[];
 
 export type FieldResult =
   | { ok: true; value: FieldValue }
@@ -28,6 +28,10 @@ export function checkField(node: JsonNode, rule: FieldRule): FieldResult {
       return checkKeys(node);
     case 'modifiers':
       return checkModifiers(node);
+    case 'key':
+      return checkKey(node);
+    case 'path':
+      return checkPath(node);
   }
 }
 
@@ -109,4 +113,25 @@ function checkModifiers(node: JsonNode): FieldResult {
   const value = modifiersNamed(node.items.map((item) => (item.type === 'string' ? item.value : '')));
   if (value === null || value.length === 0) return { ok: false, reason: 'unknown_value', node, expected };
   return { ok: true, value };
+}
+
+function checkKey(node: JsonNode): FieldResult {
+  const expected = 'a key such as "shift" or "a"';
+  if (node.type !== 'string') return wrongType(node, expected);
+  const value = keyOfName(node.value);
+  return value === null ? { ok: false, reason: 'unknown_value', node, expected } : { ok: true, value };
+}
+
+function checkPath(node: JsonNode): FieldResult {
+  const expected = `a list of 1 to ${MAX_VIA} places such as [[20, 80], [60, 40]]`;
+  if (node.type !== 'array') return wrongType(node, expected);
+  if (node.items.length === 0 || node.items.length > MAX_VIA)
+    return { ok: false, reason: 'out_of_range', node, expected };
+  const places: Point[] = [];
+  for (const item of node.items) {
+    const result = checkPoint(item);
+    if (!result.ok) return result;
+    places.push(result.value as Point);
+  }
+  return { ok: true, value: places };
 }

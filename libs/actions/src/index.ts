@@ -19,4 +19,5 @@ export {
   MAX_SCROLL_AMOUNT,
   MAX_SECONDS,
   MAX_TEXT_LENGTH,
+  MAX_VIA,
 } from './schema';

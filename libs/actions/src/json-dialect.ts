@@ -225,8 +225,8 @@ export function describeJson(coordinates: string): string {
     `Answer with one JSON object. ${coordinates}`,
     'The actions, by example:',
     ...lines,
-    '"scroll" and "swipe" may have a place "x" and "y", "swipe" a "distance" in pixels, "long_press" its "seconds",',
-    '"finish" a "message". Clicks, "move", "scroll" and "drag" may have "modifiers", keys that are held meanwhile:',
+    '"scroll" and "swipe" may have a place "x" and "y", "swipe" a "distance" in pixels, "long_press" and "key" their',
+    '"seconds", "drag" the places on its way: "via":[[60,40]], "finish" a "message". Clicks, "move", "scroll" and "drag" may have "modifiers", keys that are held meanwhile:',
     `"modifiers":["ctrl"] with ${MODIFIERS.join(', ')}.`,
   ].join('\n');
 }

@@ -16,6 +16,10 @@ it.each([
   '{"action":"scroll","direction":"left","amount":50,"x":159,"y":9}',
   '{"action":"swipe","direction":"up","distance":120}',
   '{"action":"click","x":1,"y":9,"modifiers":["ctrl","shift"]}',
+  '{"action":"key","keys":["space"],"seconds":2.5}',
+  '{"action":"key_down","key":"shift"}',
+  '{"action":"mouse_up"}',
+  '{"action":"drag","from":[1,2],"via":[[3,4],[159,223]],"to":[5,6]}',
   '{"action":"scroll","direction":"up","amount":1,"modifiers":["alt"]}',
   '{"action":"finish","success":false,"message":""}',
 ])('has %s, which can be read', (text) => {
@@ -33,6 +37,8 @@ it.each([
   '{"action":"wait","seconds":60.5}',
   '{"action":"key","keys":[]}',
   '{"action":"click","x":1,"y":9,"modifiers":["a"]}',
+  '{"action":"drag","from":[1,2],"via":[],"to":[5,6]}',
+  '{"action":"mouse_down","x":9}',
   '{"action":"fly"}',
   'I click: {"action":"click","x":1,"y":9}',
 ])('has no %s', (text) => expect(text).not.toMatch(grammar));

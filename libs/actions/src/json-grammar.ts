@@ -7,6 +7,10 @@ const CHARACTER = String.raw`(?:[^"\\\x00-\x1f]|\\["\\bfnrt]|\\u00[01][0-9a-f])`
 /** A key that is a printable character. */
 const KEY_CHARACTER = String.raw`[!#-\[\]-~]|\\["\\]`;
 
+const KEY = `"(?:${KEY_NAMES.join('|')}|${KEY_CHARACTER})"`;
+/** Points that a path is offered, of MAX_VIA that are read: each multiplies the size of the grammar. */
+const VIA = 8;
+
 /**
  * All actions in the json format, with points on the screenshot. Some tokenizers begin with a space, which is
  * allowed.
@@ -49,16 +53,22 @@ function valueOf(name: string, rule: FieldRule, screen: Size): string {
     case 'one-of':
       return `"(?:${rule.values.join('|')})"`;
     case 'point':
-      return String.raw`\[${integers(0, screen.width - 1)},${integers(0, screen.height - 1)}\]`;
-    case 'keys': {
-      const key = `"(?:${KEY_NAMES.join('|')}|${KEY_CHARACTER})"`;
-      return String.raw`\[${key}(?:,${key}){0,${MAX_KEYS - 1}}\]`;
-    }
+      return pointOn(screen);
+    case 'path':
+      return String.raw`\[${pointOn(screen)}(?:,${pointOn(screen)}){0,${VIA - 1}}\]`;
+    case 'key':
+      return KEY;
+    case 'keys':
+      return String.raw`\[${KEY}(?:,${KEY}){0,${MAX_KEYS - 1}}\]`;
     case 'modifiers': {
       const key = `"(?:${MODIFIERS.join('|')})"`;
       return String.raw`\[${key}(?:,${key}){0,${MODIFIERS.length - 1}}\]`;
     }
   }
+}
+
+function pointOn({ width, height }: Size): string {
+  return String.raw`\[${integers(0, width - 1)},${integers(0, height - 1)}\]`;
 }
 
 /** The integers from `min` to `max`, without leading zeros. */

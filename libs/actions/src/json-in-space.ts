@@ -1,4 +1,4 @@
-import type { Action, Point } from './action';
+import { movePoints, type Action } from './action';
 import { axesOf, describeCoordinates, type Axes } from './coordinates';
 import type { Dialect, ParseResult } from './dialect';
 import { describeJson, jsonDialect, readAnswer } from './json-dialect';
@@ -44,11 +44,4 @@ function onScreenshot(written: Action, { x, y }: Axes, text: string, from: numbe
     span: { start, end: text.length, text: text.slice(start) },
     correction: `A place is not on the screen: x must be from 0 to ${x.max} and y from 0 to ${y.max}. Answer with one JSON object such as {"action":"click","x":${Math.floor(x.max / 2)},"y":${Math.floor(y.max / 2)}}.`,
   };
-}
-
-function movePoints(action: Action, move: (point: Point) => Point): Action {
-  if ('from' in action) return { ...action, from: move(action.from), to: move(action.to) };
-  if (!('x' in action) || action.x === undefined) return action;
-  const [x, y] = move([action.x, action.y!]);
-  return { ...action, x, y };
 }

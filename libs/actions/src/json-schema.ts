@@ -1,5 +1,5 @@
 import { KEY_NAMES, MODIFIERS, type ActionName } from './action';
-import { ACTION_NAMES, MAX_COORDINATE, MAX_KEYS, SCHEMA, type FieldRule } from './schema';
+import { ACTION_NAMES, MAX_COORDINATE, MAX_KEYS, MAX_VIA, SCHEMA, type FieldRule } from './schema';
 
 /** A part of JSON Schema, draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -45,6 +45,14 @@ export function actionSchema(): JsonSchema {
   };
 }
 
+const POINT: JsonSchema = {
+  type: 'array',
+  items: { type: 'integer', minimum: 0, maximum: MAX_COORDINATE },
+  minItems: 2,
+  maxItems: 2,
+};
+const KEY: JsonSchema = { type: 'string', description: `a character, or one of ${KEY_NAMES.join(', ')}` };
+
 function ruleSchema(rule: FieldRule): JsonSchema {
   switch (rule.type) {
     case 'integer':
@@ -57,16 +65,15 @@ function ruleSchema(rule: FieldRule): JsonSchema {
     case 'one-of':
       return { type: 'string', enum: rule.values };
     case 'point':
-      return {
-        type: 'array',
-        items: { type: 'integer', minimum: 0, maximum: MAX_COORDINATE },
-        minItems: 2,
-        maxItems: 2,
-      };
+      return POINT;
+    case 'path':
+      return { type: 'array', items: POINT, minItems: 1, maxItems: MAX_VIA };
+    case 'key':
+      return KEY;
     case 'keys':
       return {
         type: 'array',
-        items: { type: 'string', description: `a character, or one of ${KEY_NAMES.join(', ')}` },
+        items: KEY,
         minItems: 1,
         maxItems: MAX_KEYS,
       };

@@ -14,6 +14,8 @@ export const MAX_TEXT_LENGTH = 10_000;
 export const MAX_SECONDS = 60;
 export const MAX_SCROLL_AMOUNT = 50;
 export const MAX_KEYS = 5;
+/** Points of a drag between its start and its end. */
+export const MAX_VIA = 100;
 
 /** The rule for the value of an action's key. */
 export type FieldRule =
@@ -23,6 +25,8 @@ export type FieldRule =
   | { type: 'one-of'; values: readonly string[] }
   | { type: 'point' }
   | { type: 'keys' }
+  | { type: 'key' }
+  | { type: 'path' }
   | { type: 'modifiers' };
 
 export interface Field {
@@ -49,6 +53,7 @@ const DIRECTION: FieldRule = { type: 'one-of', values: DIRECTIONS };
 const POINT: FieldRule = { type: 'point' };
 const AT = { x: field(COORDINATE), y: field(COORDINATE) };
 const MAYBE_AT = { x: optional(COORDINATE), y: optional(COORDINATE) };
+const KEY = { key: field({ type: 'key' }) };
 const HELD = { modifiers: optional({ type: 'modifiers' }) };
 
 const POINT_MEANINGS: Record<(typeof POINT_ACTIONS)[number], string> = {
@@ -86,9 +91,39 @@ export const SCHEMA: Record<ActionName, Variant[]> = {
   ],
   key: [
     {
-      fields: { keys: field({ type: 'keys' }) },
+      fields: { keys: field({ type: 'keys' }), seconds: optional(SECONDS) },
       example: { action: 'key', keys: ['ctrl', 'a'] },
       meaning: 'press keys together',
+    },
+  ],
+  key_down: [
+    {
+      fields: KEY,
+      example: { action: 'key_down', key: 'shift' },
+      meaning: 'press a key that stays down',
+    },
+  ],
+  key_up: [
+    {
+      fields: KEY,
+      example: { action: 'key_up', key: 'shift' },
+      meaning: 'release that key',
+    },
+  ],
+  mouse_down: [
+    {
+      fields: MAYBE_AT,
+      together: ['x', 'y'],
+      example: { action: 'mouse_down', x: 83, y: 41 },
+      meaning: 'press the left button, which stays down, at a place or where the pointer is',
+    },
+  ],
+  mouse_up: [
+    {
+      fields: MAYBE_AT,
+      together: ['x', 'y'],
+      example: { action: 'mouse_up', x: 120, y: 80 },
+      meaning: 'release the left button, at a place or where the pointer is',
     },
   ],
   scroll: [
@@ -106,7 +141,7 @@ export const SCHEMA: Record<ActionName, Variant[]> = {
   ],
   drag: [
     {
-      fields: { from: field(POINT), to: field(POINT), ...HELD },
+      fields: { from: field(POINT), via: optional({ type: 'path' }), to: field(POINT), ...HELD },
       example: { action: 'drag', from: [20, 80], to: [120, 80] },
       meaning: 'press at one place, release at another',
     },

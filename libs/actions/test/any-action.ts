@@ -31,13 +31,22 @@ export function anyAction({ width, height }: { width: number; height: number }):
         text.map((each) => `${each}\n`),
       ),
     }),
-    fc.record({ action: fc.constant('key'), keys: fc.array(key, { minLength: 1, maxLength: 5 }) }),
+    joined(
+      fc.record({ action: fc.constant('key'), keys: fc.array(key, { minLength: 1, maxLength: 5 }) }),
+      optional({ seconds }),
+    ),
+    fc.record({ action: fc.constantFrom('key_down', 'key_up'), key }),
+    joined(fc.record({ action: fc.constantFrom('mouse_down', 'mouse_up') }), at),
     joined(
       fc.record({ action: fc.constant('scroll'), direction, amount: fc.integer({ min: 1, max: 50 }) }),
       at,
       held,
     ),
-    joined(fc.record({ action: fc.constant('drag'), from: point, to: point }), held),
+    joined(
+      fc.record({ action: fc.constant('drag'), from: point, to: point }),
+      optional({ via: fc.array(point, { minLength: 1, maxLength: 100 }) }),
+      held,
+    ),
     fc.record({ action: fc.constant('swipe'), from: point, to: point }),
     joined(
       fc.record({ action: fc.constant('swipe'), direction }),

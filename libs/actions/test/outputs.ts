@@ -27,13 +27,7 @@ export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
   [
     'openai_computer',
     '{"type":"drag","path":[{"x":100,"y":200},{"x":150,"y":250},{"x":200,"y":300}]}',
-    [{ action: 'drag', from: [100, 200], to: [200, 300] }],
-  ],
-  // Written by hand; it is a straight line and is parsed as one.
-  [
-    'openai_computer',
-    '{"type":"drag","path":[{"x":100,"y":200},{"x":140,"y":203},{"x":400,"y":200}]}',
-    [{ action: 'drag', from: [100, 200], to: [400, 200] }],
+    [{ action: 'drag', from: [100, 200], via: [[150, 250]], to: [200, 300] }],
   ],
   [
     'openai_computer',
@@ -88,6 +82,24 @@ export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
     'anthropic_browser',
     '{"type":"tool_use","name":"right_click","toolset_name":"browser","input":{"target":{"type":"coordinate","x":5,"y":7},"modifiers":"cmd+alt"}}',
     [{ action: 'right_click', x: 5, y: 7, modifiers: ['alt', 'meta'] }],
+  ],
+  [
+    'anthropic_computer',
+    '[{"type":"tool_use","name":"hold_key","toolset_name":"computer","input":{"text":"shift+Down","duration":1.5}},{"type":"tool_use","name":"left_mouse_down","toolset_name":"computer","input":{}},{"type":"tool_use","name":"left_mouse_up","toolset_name":"computer","input":{}}]',
+    [
+      { action: 'key', keys: ['shift', 'down'], seconds: 1.5 },
+      { action: 'mouse_down' },
+      { action: 'mouse_up' },
+    ],
+  ],
+  [
+    'anthropic_browser',
+    '[{"type":"tool_use","name":"hold_key","toolset_name":"browser","input":{"text":"space","duration":30}},{"type":"tool_use","name":"left_mouse_down","toolset_name":"browser","input":{"target":{"type":"coordinate","x":5,"y":7}}},{"type":"tool_use","name":"left_mouse_up","toolset_name":"browser","input":{"target":{"type":"coordinate","x":9,"y":7}}}]',
+    [
+      { action: 'key', keys: ['space'], seconds: 30 },
+      { action: 'mouse_down', x: 5, y: 7 },
+      { action: 'mouse_up', x: 9, y: 7 },
+    ],
   ],
   // platform.claude.com/docs/en/agents-and-tools/tool-use/computer-use-tool, before 2026
   [
@@ -166,6 +178,37 @@ export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
     'gemini_computer',
     '{"name": "drag_and_drop", "args": {"x": 100, "y": 100, "destination_x": 500, "destination_y": 500}}',
     [{ action: 'drag', from: [100, 100], to: [500, 500] }],
+  ],
+  // ai.google.dev/gemini-api/docs/computer-use, Gemini 3.5
+  [
+    'gemini_computer',
+    '[{"name":"key_down","args":{"key":"Control"}},{"name":"mouse_down","args":{"x":500,"y":300}},{"name":"mouse_up","args":{"x":600,"y":300}},{"name":"key_up","args":{"key":"Control"}}]',
+    [
+      { action: 'key_down', key: 'ctrl' },
+      { action: 'mouse_down', x: 500, y: 300 },
+      { action: 'mouse_up', x: 600, y: 300 },
+      { action: 'key_up', key: 'ctrl' },
+    ],
+  ],
+  // github.com/asweigart/pyautogui
+  [
+    'pyautogui',
+    "pyautogui.keyDown('ctrl')\npyautogui.moveTo(5, 7)\npyautogui.mouseDown(button='left')\npyautogui.mouseUp(9, 7)\npyautogui.keyUp('ctrl')",
+    [
+      { action: 'key_down', key: 'ctrl' },
+      { action: 'move', x: 5, y: 7 },
+      { action: 'mouse_down' },
+      { action: 'mouse_up', x: 9, y: 7 },
+      { action: 'key_up', key: 'ctrl' },
+    ],
+  ],
+  [
+    'ui_tars',
+    "Action: keydown(key='shift')\n\nrelease(key='shift')",
+    [
+      { action: 'key_down', key: 'shift' },
+      { action: 'key_up', key: 'shift' },
+    ],
   ],
   ['gemini_computer', '{"name": "wait_5_seconds", "args": {}}', [{ action: 'wait', seconds: 5 }]],
   // github.com/bytedance/UI-TARS, README_coordinates.md, README_v1.md, codes/tests/action_parser_test.py, codes/ui_tars/prompt.py

@@ -206,6 +206,12 @@ it('carries out the vocabulary in the words of input', async () => {
   ]);
   expect(await done({ action: 'key', keys: ["'"] })).toEqual(['ok', ["text '"]]);
   expect(await done({ action: 'right_click', x: 1, y: 2 })).toEqual(['unsupported_action', []]);
+  expect(await done({ action: 'mouse_down', x: 1, y: 2 })).toEqual(['unsupported_action', []]);
+  expect(await done({ action: 'key', keys: ['enter'], seconds: 1 })).toEqual(['unsupported_action', []]);
+  expect(await done({ action: 'drag', from: [1, 2], via: [[3, 4]], to: [5, 6] })).toEqual([
+    'unsupported_action',
+    [],
+  ]);
   expect(await done({ action: 'click', x: 1, y: 2, modifiers: ['ctrl'] })).toEqual([
     'unsupported_action',
     [],

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isSimple, keystrokesOf, type Action, type Deadline, type Point } from '@ui-rl/plugin-kit';
+import { keystrokesOf, refinementsOf, type Action, type Deadline, type Point } from '@ui-rl/plugin-kit';
 import type { Device } from './device';
 import { isInside, pointsOf, scrollStrokes, swipeStroke, type Screen, type Stroke } from './gestures';
 import { buttonCode, keyCode } from './keycodes';
@@ -20,7 +20,7 @@ export async function perform(
   screen: Screen,
   deadline: Deadline,
 ): Promise<string> {
-  if (!isSimple(action)) return 'unsupported_action';
+  if (refinementsOf(action).length > 0) return 'unsupported_action';
   if (!pointsOf(action).every((point) => isInside(point, screen))) return 'outside_viewport';
   switch (action.action) {
     case 'wait':
@@ -62,6 +62,10 @@ export function commandsOf(action: PlainAction, screen: Screen): string[] | null
     case 'right_click':
     case 'middle_click':
     case 'move':
+    case 'mouse_down':
+    case 'mouse_up':
+    case 'key_down':
+    case 'key_up':
       return null;
   }
 }

@@ -22,10 +22,13 @@ const RECORDER = `
   addEventListener('mousemove', (e) => log.push(place(e) + held(e)));
   addEventListener('wheel', (e) => log.push('wheel ' + e.deltaX + ',' + e.deltaY + ' at ' + e.clientX + ',' + e.clientY + held(e)));
   addEventListener('keyup', (e) => log.push('keyup ' + e.key));
+  const times = {};
+  for (const type of ['keydown', 'keyup']) addEventListener(type, (e) => { if (!e.repeat) times[type] = performance.now(); });
+  addEventListener('pointermove', (e) => { if (e.buttons) log.push('drag ' + Math.round(e.clientX) + ',' + Math.round(e.clientY)); });
   addEventListener('keydown', (e) => log.push('key ' + (e.ctrlKey ? 'ctrl+' : '') + (e.shiftKey ? 'shift+' : '') + e.key));
   window.uirl = {
     reset(options) { log.length = 0; seed = options; field.value = ''; },
-    state() { return { log: [...log], value: field.value, seed, scroll: scrollY, width: innerWidth, focused: document.activeElement.id }; },
+    state() { return { log: [...log], value: field.value, seed, scroll: scrollY, width: innerWidth, held: times.keyup - times.keydown, focused: document.activeElement.id }; },
     button(name) { log.push('button ' + name); return name === 'home'; },
     done() { return log.includes('key q'); },
   };
@@ -51,6 +54,7 @@ describe('actions', () => {
       seed: unknown;
       scroll: number;
       width: number;
+      held: number;
     };
     return { ...state, outcomes };
   }
@@ -114,6 +118,90 @@ describe('actions', () => {
     const { log, width } = await play(scrolled);
     expect(log).toContain('wheel 0,100 at 80,112 ctrl');
     expect(width).toBe(VIEWPORT.width);
+  });
+
+  it('hold keys for seconds, and repeat the last one as a keyboard does', async () => {
+    const { log, held } = await play({ action: 'key', keys: ['shift', 'ArrowDown'], seconds: 0.9 });
+    expect(held).toBeGreaterThan(850);
+    expect(log.filter((line) => line === 'key shift+ArrowDown').length).toBeGreaterThan(3);
+    expect(log.slice(-2)).toEqual(['keyup ArrowDown', 'keyup Shift']);
+    const modifier = await play({ action: 'key', keys: ['shift'], seconds: 0.7 });
+    expect(modifier.log).toEqual(['key shift+Shift', 'keyup Shift']);
+    expect(modifier.held).toBeGreaterThan(650);
+  });
+
+  it('hold a key and the button until they are released, where another action moves the pointer', async () => {
+    const { log, outcomes } = await play(
+      { action: 'key_down', key: 'ctrl' },
+      { action: 'mouse_down', x: 20, y: 60 },
+      { action: 'move', x: 60, y: 60 },
+      { action: 'mouse_up' },
+      { action: 'click', x: 9, y: 50 },
+      { action: 'key_up', key: 'ctrl' },
+    );
+    expect(outcomes).toEqual(outcomes.map(() => 'ok'));
+    expect(log).toEqual(expect.arrayContaining(['drag 28,60', 'drag 60,60', 'click 9,50 0 ctrl']));
+    expect(log.filter((line) => /^mouse(down|up)|^key/.test(line))).toEqual([
+      'key ctrl+Control',
+      'mousedown 20,60 0 ctrl',
+      'mouseup 60,60 0 ctrl',
+      'mousedown 9,50 0 ctrl',
+      'mouseup 9,50 0 ctrl',
+      'keyup Control',
+    ]);
+  });
+
+  it('report a release of what is not held, and release the button before it is pressed again', async () => {
+    const { log, outcomes } = await play(
+      { action: 'mouse_up' },
+      { action: 'key_up', key: 'a' },
+      { action: 'mouse_down', x: 20, y: 60 },
+      { action: 'click', x: 60, y: 60 },
+    );
+    expect(outcomes).toEqual(['nothing_held', 'nothing_held', 'ok', 'ok']);
+    expect(log.filter((line) => /^mouse(down|up)/.test(line))).toEqual([
+      'mousedown 20,60 0',
+      'mouseup 20,60 0',
+      'mousedown 60,60 0',
+      'mouseup 60,60 0',
+    ]);
+  });
+
+  it('are released at the end of the episode: the next one on the page begins without', async () => {
+    await play({ action: 'key_down', key: 'shift' }, { action: 'mouse_down', x: 20, y: 60 });
+    const { log } = await play({ action: 'move', x: 60, y: 60 }, { action: 'click', x: 9, y: 50 });
+    expect(log).toEqual([
+      'mousemove 60,60',
+      'mousemove 9,50',
+      ...['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click'].map((type) => `${type} 9,50 0`),
+    ]);
+  });
+
+  it('drag along a path, with an event at each point', async () => {
+    const via = Array.from({ length: 24 }, (_, at): [number, number] => [
+      Math.round(80 + 40 * Math.cos(at / 4)),
+      Math.round(150 + 40 * Math.sin(at / 4)),
+    ]);
+    const { log } = await play({ action: 'drag', from: [120, 140], via, to: [121, 150] });
+    expect(log.filter((line) => line.startsWith('drag'))).toEqual([
+      ...via.map((point) => `drag ${point.join()}`),
+      'drag 121,150',
+    ]);
+    expect(log.at(-2)).toBe('mouseup 121,150 0');
+    const bent = await play({ action: 'drag', from: [20, 60], via: [[100, 60]], to: [100, 120] });
+    expect(bent.log.filter((line) => line.startsWith('drag'))).toEqual(
+      [
+        [47, 60],
+        [73, 60],
+        [100, 60],
+        [100, 80],
+        [100, 100],
+        [100, 120],
+      ].map((point) => `drag ${point.join()}`),
+    );
+    expect((await play({ action: 'drag', from: [1, 1], via: [[1, 300]], to: [9, 9] })).outcomes).toEqual([
+      'outside_viewport',
+    ]);
   });
 
   it('open no window with keys held', async () => {
@@ -206,6 +294,7 @@ describe('actions', () => {
     await player.act({ action: 'click', x: 83, y: 41, modifiers: ['shift'] });
     await player.act({ action: 'swipe', from: [20, 160], to: [20, 60] });
     await player.act({ action: 'long_press', x: 30, y: 70, seconds: 0.1 });
+    expect((await player.act({ action: 'mouse_down', x: 1, y: 60 })).outcome).toBe('unsupported_action');
     const { log } = (await player.close()) as { log: string[] };
     expect(log).toEqual(
       expect.arrayContaining([

@@ -6,6 +6,7 @@ import type { Device } from './device';
 import { DocumentWatch } from './in-place/document-watch';
 import { WATCH_SCRIPT } from './in-place/watch-script';
 import { BrowserError } from './errors';
+import { HeldButton } from './held-button';
 import { HeldKeys } from './held-keys';
 import { messageOf, type BrowserPool, type Lease } from './browser-pool';
 import { MOST_REQUESTS, PageNetwork } from './network';
@@ -55,6 +56,7 @@ export class BrowserTab {
   readonly failure = new TabFailure();
   readonly answers: PageAnswers;
   readonly keys: HeldKeys;
+  readonly button: HeldButton;
   /** For pages that are reset in place: decides whether a reset is possible. */
   private watchOfDocument: DocumentWatch | null = null;
   private destroyed = false;
@@ -69,6 +71,7 @@ export class BrowserTab {
   ) {
     this.answers = new PageAnswers(page, cdp);
     this.keys = new HeldKeys(page.keyboard);
+    this.button = new HeldButton(page.mouse);
   }
 
   static async create(pool: BrowserPool, spec: PageSpec, rules: PageRules, log: TabLog): Promise<BrowserTab> {
@@ -172,6 +175,7 @@ export class BrowserTab {
   /** Resets page and pointer to the initial state of an episode. */
   async reset(seed: number): Promise<void> {
     await this.cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x: 0, y: 0 });
+    this.button.moved([0, 0]);
     await this.watchOfDocument?.begin();
     if (this.contract.reset) {
       const argument = JSON.stringify({ ...this.spec.reset, seed });
@@ -196,6 +200,16 @@ export class BrowserTab {
 
   capture(): Promise<Screenshot> {
     return this.answers.screenshot(this.spec);
+  }
+
+  /** Whether an action has left a key or the button down. */
+  get holds(): boolean {
+    return this.button.isDown || !this.keys.isEmpty;
+  }
+
+  async releaseAll(): Promise<void> {
+    await this.button.release();
+    await this.keys.releaseAll();
   }
 
   /** Notes a window that a click with held keys has opened, which the browser reports only after a while. */

@@ -1,16 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   modifiersOf,
+  pathOf,
   type Action,
   type Button,
   type Deadline,
   type Direction,
+  type KeyAction,
   type Point,
   type ScrollAction,
   type SwipeAction,
 } from '@ui-rl/plugin-kit';
 import { isOnKeyboard } from './keys';
-import { click, drag, hold, line, move, tap, touch, wheel } from './pointer';
+import { click, drag, hold, move, pointsAlong, tap, touch, wheel } from './pointer';
 import { reachFrame } from './reach-frame';
 import { type, typeCharacter } from './typing';
 import type { BrowserTab } from './browser-tab';
@@ -37,13 +39,31 @@ export async function perform(
     tab.note('outside_viewport');
     return;
   }
-  if (await popups.take({ action, from: beginOf(action, tab), to: endOf(action, tab) })) return;
-  await tab.keys.during(modifiersOf(action), () => act(tab, popups, action, deadline));
+  const [from, to] = [beginOf(action, tab), endOf(action, tab)];
+  const isTaken = await popups.take({ action, from, to });
+  // The popup gets the release, and the page one where the button was pressed.
+  if (isTaken && action.action === 'mouse_up') await tab.button.release();
+  if (!isTaken) await tab.keys.during(modifiersOf(action), () => act(tab, popups, action, deadline));
+  const place = to ?? from;
+  if (place !== null) tab.button.moved(place);
 }
+
+/** Actions that press the button, which releases it if it is down. */
+const PRESSES = new Set<Action['action']>([
+  'click',
+  'double_click',
+  'triple_click',
+  'right_click',
+  'middle_click',
+  'long_press',
+  'drag',
+  'swipe',
+]);
 
 async function act(tab: BrowserTab, popups: Popups, action: Action, deadline: Deadline): Promise<void> {
   const begin = beginOf(action, tab);
-  const isApart = begin !== null && (await reachFrame(tab, begin));
+  if (PRESSES.has(action.action)) await tab.button.release();
+  const isApart = begin !== null && !tab.button.isDown && (await reachFrame(tab, begin));
   // Chromium does not turn touches into clicks in cross-site frames: it looks for the target elsewhere.
   const tool = tab.spec.input === 'touch' && !isApart ? 'touch' : 'mouse';
   switch (action.action) {
@@ -58,19 +78,28 @@ async function act(tab: BrowserTab, popups: Popups, action: Action, deadline: De
     case 'middle_click':
       return click(tab, [action.x, action.y], 'middle', 1);
     case 'move':
-      return move(tab, [action.x, action.y]);
+      return tab.button.isDown ? tab.button.drag([action.x, action.y]) : move(tab, [action.x, action.y]);
+    case 'mouse_down':
+      return pressButton(tab, begin!);
+    case 'mouse_up':
+      return releaseButton(tab, begin!);
+    case 'key_down':
+      return isOnKeyboard(action.key) ? tab.keys.press(action.key) : tab.note('unsupported_action');
+    case 'key_up':
+      if (!(await tab.keys.release(action.key))) tab.note('nothing_held');
+      return;
     case 'long_press':
       return longPress(tab, [action.x, action.y], action.seconds ?? LONG_PRESS_SECONDS, tool, deadline);
     case 'type':
       return type(tab, action.text, deadline, RESERVE_MS);
     case 'key':
-      return chord(tab, action.keys);
+      return chord(tab, action, deadline);
     case 'scroll':
       return scroll(tab, action);
     case 'drag':
-      return stroke(tab, popups, action.from, action.to);
+      return stroke(tab, popups, pathOf(action));
     case 'swipe':
-      return stroke(tab, popups, ...endsOf(action, tab));
+      return stroke(tab, popups, endsOf(action, tab));
     case 'button':
       return deviceButton(tab, action.button);
     case 'wait':
@@ -83,19 +112,21 @@ async function act(tab: BrowserTab, popups: Popups, action: Action, deadline: De
 
 /** Whether its events reach the page only with the next frame. */
 export function isContinuous(action: Action): boolean {
-  return ['scroll', 'move', 'drag', 'swipe'].includes(action.action);
+  return ['scroll', 'move', 'drag', 'swipe', 'mouse_down', 'mouse_up'].includes(action.action);
 }
 
 /** Points given by the agent; the computed end of a directional swipe may be outside the screen. */
 function pointsOf(action: Action, tab: BrowserTab): Point[] {
   if (action.action === 'swipe' && 'direction' in action) return [startOf(action, tab)];
-  if ('from' in action) return [action.from, action.to];
+  if ('from' in action) return 'via' in action ? pathOf(action) : [action.from, action.to];
   return 'x' in action && action.x !== undefined && action.y !== undefined ? [[action.x, action.y]] : [];
 }
 
 /** Pointer position at the start of an action; null for actions without one. */
 function beginOf(action: Action, tab: BrowserTab): Point | null {
   if (action.action === 'scroll') return scrolledAt(action, tab);
+  const isButton = action.action === 'mouse_down' || action.action === 'mouse_up';
+  if (isButton && action.x === undefined) return tab.button.place;
   return pointsOf(action, tab)[0] ?? null;
 }
 
@@ -128,8 +159,20 @@ async function longPress(
   await (tool === 'touch' ? touch(tab, [point], milliseconds) : hold(tab, point, milliseconds));
 }
 
-async function stroke(tab: BrowserTab, popups: Popups, from: Point, to: Point): Promise<void> {
-  await (tab.spec.input === 'touch' ? touch(tab, line(from, to), 0) : drag(tab, popups, from, to));
+async function stroke(tab: BrowserTab, popups: Popups, path: readonly Point[]): Promise<void> {
+  await (tab.spec.input === 'touch' ? touch(tab, pointsAlong(path), 0) : drag(tab, popups, path));
+}
+
+/** A finger is not held between actions: `long_press` and `drag` do without. */
+async function pressButton(tab: BrowserTab, at: Point): Promise<void> {
+  if (tab.spec.input === 'touch') return tab.note('unsupported_action');
+  await tab.button.press(at);
+}
+
+async function releaseButton(tab: BrowserTab, at: Point): Promise<void> {
+  if (!tab.button.isDown) return tab.note('nothing_held');
+  await tab.button.drag(at);
+  await tab.button.release();
 }
 
 /** Limits a requested duration to the deadline: an overlong wait is not an infrastructure failure. */
@@ -139,8 +182,8 @@ function allowed(tab: BrowserTab, seconds: number, { deadlineAt }: Deadline): nu
   return milliseconds;
 }
 
-async function chord(tab: BrowserTab, keys: string[]): Promise<void> {
-  if (keys.length === 1 && !isOnKeyboard(keys[0])) {
+async function chord(tab: BrowserTab, { keys, seconds }: KeyAction, deadline: Deadline): Promise<void> {
+  if (keys.length === 1 && !isOnKeyboard(keys[0]) && seconds === undefined) {
     await typeCharacter(tab, keys[0]);
     return;
   }
@@ -148,7 +191,8 @@ async function chord(tab: BrowserTab, keys: string[]): Promise<void> {
     tab.note('unsupported_action');
     return;
   }
-  await tab.keys.during(keys);
+  if (seconds === undefined) await tab.keys.during(keys);
+  else await tab.keys.hold(keys, allowed(tab, seconds, deadline));
 }
 
 async function scroll(tab: BrowserTab, action: ScrollAction): Promise<void> {

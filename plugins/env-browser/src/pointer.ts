@@ -38,14 +38,14 @@ export async function hold({ cdp }: BrowserTab, [x, y]: Point, milliseconds: num
 }
 
 /** Uses Playwright, which supports HTML drag and drop. If the press opens a list, the list gets the release. */
-export async function drag({ page }: BrowserTab, popups: Popups, from: Point, to: Point): Promise<void> {
-  await page.mouse.move(...from);
+export async function drag({ page }: BrowserTab, popups: Popups, path: readonly Point[]): Promise<void> {
+  await page.mouse.move(...path[0]);
   await page.mouse.down();
   if (await popups.openedByPress()) {
     await page.mouse.up();
-    return popups.release(to);
+    return popups.release(path[path.length - 1]);
   }
-  await page.mouse.move(...to, { steps: PATH_STEPS });
+  for (const point of pointsAlong(path).slice(1)) await page.mouse.move(...point);
   await page.mouse.up();
 }
 
@@ -79,10 +79,16 @@ export async function touch(
   await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [], modifiers });
 }
 
-/** Points on the straight line between two points, both included. */
-export function line([fromX, fromY]: Point, [toX, toY]: Point): Point[] {
-  return Array.from({ length: PATH_STEPS + 1 }, (_, i) => {
-    const part = i / PATH_STEPS;
-    return [fromX + (toX - fromX) * part, fromY + (toY - fromY) * part];
+/** All points of a path, and points between them if it has few. */
+export function pointsAlong(path: readonly Point[]): Point[] {
+  const steps = Math.ceil(PATH_STEPS / (path.length - 1));
+  return path.flatMap((to, index) => {
+    const [fromX, fromY] = path[index - 1] ?? to;
+    return Array.from({ length: index === 0 ? 1 : steps }, (_, step): Point => {
+      const part = (step + 1) / steps;
+      return part === 1 || index === 0
+        ? to
+        : [fromX + (to[0] - fromX) * part, fromY + (to[1] - fromY) * part];
+    });
   });
 }

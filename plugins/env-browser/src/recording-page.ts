@@ -88,7 +88,8 @@ function wordsOf(action: Action): string {
   const typed = (key: string) => (/^.$/u.test(key) ? '□' : key);
   // A single character is text; a key combination is a command.
   if (action.action === 'key')
-    return `key ${(action.keys.length === 1 ? action.keys.map(typed) : action.keys).join(' + ')}`;
+    return `key ${(action.keys.length === 1 ? action.keys.map(typed) : action.keys).join(' + ')}${action.seconds === undefined ? '' : ` for ${action.seconds} s`}`;
+  if ('key' in action) return `${action.action} ${typed(action.key)}`;
   const { action: name, ...rest } = action;
   return `${name} ${JSON.stringify(rest)}`;
 }

@@ -1,4 +1,5 @@
 import {
+  DEADLINES,
   modifiersOf,
   type Action,
   type Deadline,
@@ -123,7 +124,16 @@ export class BrowserSession implements EnvironmentSession {
     this.surveyor.stop();
     await this.popups.close();
     await this.recording?.end(healthy ? 'the end' : 'the episode was given up, or has failed');
-    await this.giveBack(this.tab, healthy);
+    await this.giveBack(this.tab, healthy && (await this.released()));
+  }
+
+  /** Releases held keys and the button, for the next episode on the page. Returns false if that fails. */
+  private async released(): Promise<boolean> {
+    if (!this.tab.holds) return true;
+    const { ms } = DEADLINES.browserClean;
+    const deadline = { deadlineAt: Date.now() + ms, signal: AbortSignal.timeout(ms) };
+    const reply = await asReply(() => this.tab.during(deadline, () => this.tab.releaseAll()));
+    return reply.ok;
   }
 
   private async play(action: Action, deadline: Deadline): Promise<StepOutcome> {

@@ -22,6 +22,14 @@ const PAGE = `<title>events</title>
   note('wheel', (event) => { event.preventDefault(); return [Math.sign(event.deltaX), Math.sign(event.deltaY), ...at(event), ...held(event)]; });
   note('mousedown', (event) => [...at(event), ...held(event)]);
   note('mouseup', (event) => [...at(event), ...held(event)]);
+  addEventListener('pointermove', (event) => {
+    for (const each of event.getCoalescedEvents()) events.push(['pointermove', each.buttons, ...at(each)]);
+  });
+  for (const name of ['keydown', 'keyup']) {
+    addEventListener(name, ({ key, repeat }) => {
+      if (['ArrowDown', 'Shift'].includes(key)) events.push([name, key, repeat, Math.round(performance.now())]);
+    });
+  }
   window.uirl = {
     reset({ seed, colour = '#000' }) {
       events = []; area.value = '';
@@ -110,6 +118,51 @@ describe('actions on a desktop', () => {
       ['mouseup', 90, 60, 'shift'],
     ]);
     expect(clicks(await act({ action: 'click', x: 130, y: 20 }))).toEqual([['click', 1, 130, 20]]);
+  });
+
+  const keysIn = ({ events }: { events: unknown[][] }) =>
+    events.filter(([name]) => String(name).startsWith('key')) as [string, string, boolean, number][];
+  const mouseIn = ({ events }: { events: unknown[][] }) =>
+    events.filter(([name]) => /^mouse/.test(String(name)));
+
+  it('holds keys for seconds, in which the last one repeats', async () => {
+    const held = keysIn(await act({ action: 'key', keys: ['down'], seconds: 1.5 }));
+    expect([held[0].slice(0, 3), held.at(-1)!.slice(0, 3)]).toEqual([
+      ['keydown', 'ArrowDown', false],
+      ['keyup', 'ArrowDown', false],
+    ]);
+    expect(held.at(-1)![3] - held[0][3]).toBeGreaterThan(1_400);
+    expect(held.filter(([, , isRepeated]) => isRepeated).length).toBeGreaterThan(3);
+  });
+
+  it('holds a key and the button until they are released', async () => {
+    expect(keysIn(await act({ action: 'key_down', key: 'down' }))).toEqual([
+      ['keydown', 'ArrowDown', false, expect.any(Number)],
+    ]);
+    // The time between two actions depends on the policy.
+    expect(keysIn(await act({ action: 'wait', seconds: 1.5 }))).toEqual([]);
+    expect(keysIn(await act({ action: 'key_up', key: 'down' })).map(([name]) => name)).toEqual(['keyup']);
+    await act({ action: 'key_down', key: 'shift' });
+    expect(mouseIn(await act({ action: 'mouse_down', x: 20, y: 30 }))).toEqual([
+      ['mousedown', 20, 30, 'shift'],
+    ]);
+    expect((await act({ action: 'move', x: 90, y: 40 })).events).toEqual(
+      expect.arrayContaining([['pointermove', 1, 90, 40]]),
+    );
+    expect(mouseIn(await act({ action: 'mouse_up' }))).toEqual([['mouseup', 90, 40, 'shift']]);
+    await act({ action: 'key_up', key: 'shift' });
+    expect((await act({ action: 'mouse_up' })).outcome).toBe('nothing_held');
+    expect((await act({ action: 'key_up', key: 'shift' })).outcome).toBe('nothing_held');
+  });
+
+  it('drags along a path, with an event at each point', async () => {
+    const via = Array.from({ length: 16 }, (_, at): [number, number] => [
+      Math.round(100 + 40 * Math.cos(at / 3)),
+      Math.round(48 + 40 * Math.sin(at / 3)),
+    ]);
+    const { events } = await act({ action: 'drag', from: [145, 40], via, to: [150, 50] });
+    const places = events.filter(([name, buttons]) => name === 'pointermove' && buttons === 1);
+    expect(places.map(([, , ...place]) => place)).toEqual([...via, [150, 50]]);
   });
 
   it('two clicks at the same place are not a double click', async () => {

@@ -25,6 +25,8 @@ export class Keyboard {
   /** Keys that may be bound, the next one first. */
   private readonly free: number[] = [];
   private readonly bound = new Map<number, number>();
+  /** The codes of keys that are down, by the keys' names. */
+  private readonly held = new Map<string, number[]>();
 
   private constructor(
     private readonly x: XConnection,
@@ -74,6 +76,40 @@ export class Keyboard {
     for (const code of codes.toReversed()) this.x.fake(FAKE.keyRelease, code);
     await this.x.sync();
     return true;
+  }
+
+  /**
+   * Presses a key that stays down. It does not repeat: the time until the next action depends on the policy. Returns
+   * false if it does not exist.
+   */
+  async press(name: string): Promise<boolean> {
+    const codes = await this.codesOf([name]);
+    if (codes === null) return false;
+    if (this.held.has(name)) return true;
+    this.x.repeatKeys(false);
+    for (const code of codes) this.x.fake(FAKE.keyPress, code);
+    await this.x.sync();
+    this.held.set(name, codes);
+    return true;
+  }
+
+  /** Releases a key. Returns false if it is not down. */
+  async release(name: string): Promise<boolean> {
+    const codes = this.held.get(name);
+    if (codes === undefined) return false;
+    this.held.delete(name);
+    for (const code of codes.toReversed()) this.x.fake(FAKE.keyRelease, code);
+    await this.x.sync();
+    return true;
+  }
+
+  /** Holds keys for a time, during which the last one repeats. Returns false if a key does not exist. */
+  async hold(names: readonly string[], milliseconds: number): Promise<boolean> {
+    this.x.repeatKeys(true);
+    return this.during(names, async () => {
+      await this.x.sync();
+      await sleep(milliseconds);
+    });
   }
 
   /** The codes of keys that are pressed together; null if a key does not exist. */

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   modifiersOf,
+  pathOf,
   type Action,
   type Deadline,
   type Direction,
+  type KeyAction,
   type Point,
   type SwipeAction,
 } from '@ui-rl/plugin-kit';
@@ -67,15 +69,24 @@ async function act(hands: Hands, action: Action, deadline: Deadline): Promise<st
     case 'type':
       return type(keyboard, action.text, deadline);
     case 'key':
-      return (await keyboard.chord(action.keys)) ? null : 'unsupported_action';
+      return key(keyboard, action, deadline);
+    case 'key_down':
+      return (await keyboard.press(action.key)) ? null : 'unsupported_action';
+    case 'key_up':
+      return (await keyboard.release(action.key)) ? null : 'nothing_held';
+    case 'mouse_down':
+      await pointer.press(givenPlace(action));
+      return null;
+    case 'mouse_up':
+      return (await pointer.release(givenPlace(action))) ? null : 'nothing_held';
     case 'scroll':
       await pointer.scroll(placeOf(action, screen), action.direction, action.amount);
       return null;
     case 'drag':
-      await pointer.drag(action.from, action.to);
+      await pointer.drag(pathOf(action));
       return null;
     case 'swipe':
-      await pointer.drag(...endsOf(action, screen));
+      await pointer.drag(endsOf(action, screen));
       return null;
     case 'button':
       return 'unsupported_action';
@@ -84,6 +95,19 @@ async function act(hands: Hands, action: Action, deadline: Deadline): Promise<st
     case 'finish':
       return null;
   }
+}
+
+async function key(
+  keyboard: Keyboard,
+  { keys, seconds }: KeyAction,
+  deadline: Deadline,
+): Promise<string | null> {
+  let isDone = false;
+  const press = async (ms: number) => {
+    isDone = seconds === undefined ? await keyboard.chord(keys) : await keyboard.hold(keys, ms);
+  };
+  const problem = await cut(seconds ?? 0, deadline, press);
+  return isDone ? problem : 'unsupported_action';
 }
 
 async function type(keyboard: Keyboard, text: string, { deadlineAt }: Deadline): Promise<string | null> {
@@ -107,8 +131,12 @@ async function cut(
 /** Points given by the agent; the computed end of a directional swipe may be outside the screen. */
 function pointsOf(action: Action, screen: ScreenSize): Point[] {
   if (action.action === 'swipe' && 'direction' in action) return [placeOf(action, screen)];
-  if ('from' in action) return [action.from, action.to];
+  if ('from' in action) return 'via' in action ? pathOf(action) : [action.from, action.to];
   return 'x' in action && action.x !== undefined && action.y !== undefined ? [[action.x, action.y]] : [];
+}
+
+function givenPlace({ x, y }: { x?: number; y?: number }): Point | null {
+  return x === undefined || y === undefined ? null : [x, y];
 }
 
 function isInside([x, y]: Point, { width, height }: ScreenSize): boolean {

@@ -22,21 +22,25 @@ const SAME_PLACE = 8;
 export class Pointer {
   private clickedAt = -Infinity;
   private clicked: Point = [0, 0];
+  private at: Point = [0, 0];
+  private isDown = false;
 
   constructor(private readonly x: XConnection) {}
 
-  async move([x, y]: Point): Promise<void> {
-    this.x.fake(FAKE.motion, 0, x, y);
+  async move(at: Point): Promise<void> {
+    if (this.isDown) return this.along([this.at, at]);
+    this.moveTo(at);
     await this.x.sync();
   }
 
   /** Clicks once or several times; two separate clicks never become a double click. */
   async click(point: Point, button: MouseButton, count: number): Promise<void> {
+    await this.release();
     await this.untilSingle(point);
-    this.x.fake(FAKE.motion, 0, ...point);
+    this.moveTo(point);
     for (let i = 0; i < count; i++) {
       if (i > 0) await sleep(BETWEEN_CLICKS_MS);
-      this.press(button);
+      this.stroke(button);
       await this.x.sync();
     }
     this.clickedAt = performance.now();
@@ -44,39 +48,66 @@ export class Pointer {
   }
 
   async hold(point: Point, milliseconds: number): Promise<void> {
+    await this.release();
     await this.untilSingle(point);
-    this.x.fake(FAKE.motion, 0, ...point);
-    this.x.fake(FAKE.buttonPress, MOUSE.left);
-    await this.x.sync();
+    await this.press(point);
     await sleep(milliseconds);
-    this.x.fake(FAKE.buttonRelease, MOUSE.left);
-    await this.x.sync();
+    await this.release();
   }
 
-  async drag(from: Point, to: Point): Promise<void> {
-    await this.untilSingle(from);
-    this.x.fake(FAKE.motion, 0, ...from);
+  /** Presses at the first point of a path, moves along it, and releases at the last. */
+  async drag(path: readonly Point[]): Promise<void> {
+    await this.release();
+    await this.untilSingle(path[0]);
+    await this.press(path[0]);
+    await this.along(path);
+    await this.release();
+  }
+
+  /** Presses the left button, which stays down. */
+  async press(at: Point | null): Promise<void> {
+    if (at !== null) this.moveTo(at);
     this.x.fake(FAKE.buttonPress, MOUSE.left);
-    for (let step = 1; step <= PATH_STEPS; step++) {
-      await this.x.sync();
-      await sleep(PATH_MS);
-      const part = step / PATH_STEPS;
-      const at = (axis: 0 | 1) => Math.round(from[axis] + (to[axis] - from[axis]) * part);
-      this.x.fake(FAKE.motion, 0, at(0), at(1));
-    }
     await this.x.sync();
-    await sleep(PATH_MS);
+    this.isDown = true;
+  }
+
+  /** Releases the left button. Returns false if it is not down. */
+  async release(at: Point | null = null): Promise<boolean> {
+    if (!this.isDown) return false;
+    if (at !== null) await this.along([this.at, at]);
+    this.isDown = false;
     this.x.fake(FAKE.buttonRelease, MOUSE.left);
     await this.x.sync();
+    return true;
+  }
+
+  /** Moves from the first point of a path to its last. */
+  private async along(path: readonly Point[]): Promise<void> {
+    const steps = Math.ceil(PATH_STEPS / (path.length - 1));
+    for (const [index, to] of path.slice(1).entries()) {
+      for (let step = 1; step <= steps; step++) {
+        const at = (axis: 0 | 1) =>
+          Math.round(path[index][axis] + ((to[axis] - path[index][axis]) * step) / steps);
+        this.moveTo([at(0), at(1)]);
+        await this.x.sync();
+        await sleep(PATH_MS);
+      }
+    }
+  }
+
+  private moveTo(at: Point): void {
+    this.x.fake(FAKE.motion, 0, ...at);
+    this.at = at;
   }
 
   async scroll(point: Point, direction: Direction, notches: number): Promise<void> {
-    this.x.fake(FAKE.motion, 0, ...point);
-    for (let i = 0; i < notches; i++) this.press(WHEEL[direction]);
+    this.moveTo(point);
+    for (let i = 0; i < notches; i++) this.stroke(WHEEL[direction]);
     await this.x.sync();
   }
 
-  private press(button: number): void {
+  private stroke(button: number): void {
     this.x.fake(FAKE.buttonPress, button);
     this.x.fake(FAKE.buttonRelease, button);
   }

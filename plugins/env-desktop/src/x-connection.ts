@@ -108,6 +108,11 @@ export class XConnection {
     return this.ask('GetKeyboardMapping', first, last - first + 1);
   }
 
+  /** Whether keys that stay down repeat. */
+  repeatKeys(isRepeating: boolean): void {
+    this.client.ChangeKeyboardControl({ autoRepeatMode: isRepeating ? 1 : 0 });
+  }
+
   bindKey(keycode: number, keysym: number): void {
     this.client.ChangeKeyboardMapping(keycode, 2, [keysym, keysym]);
   }

@@ -37,6 +37,7 @@ declare module 'x11' {
     AllocID(): number;
     require(extension: string, done: (error: Error | null, extension: unknown) => void): void;
     ChangeWindowAttributes(window: number, values: Record<string, number>): void;
+    ChangeKeyboardControl(values: { autoRepeatMode: 0 | 1 }): void;
     ChangeKeyboardMapping(first: number, perKey: number, keysyms: readonly number[]): void;
     SendClientMessage(
       destination: number,

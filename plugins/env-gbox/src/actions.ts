@@ -1,6 +1,7 @@
 import {
-  isSimple,
   keystrokesOf,
+  pathOf,
+  refinementsOf,
   type Action,
   type Button,
   type Direction,
@@ -61,7 +62,7 @@ const CHARACTER = /^[a-z0-9;=,\-./`[\]\\']$/;
  * none.
  */
 export function requestsOf(action: Action, type: BoxType, screen: Screen): BoxRequest[] | null {
-  if (!isSimple(action)) return null;
+  if (refinementsOf(action).some((each) => each !== 'via')) return null;
   switch (action.action) {
     case 'click':
       return [{ action: type === 'android' ? 'tap' : 'click', body: { x: action.x, y: action.y } }];
@@ -73,6 +74,10 @@ export function requestsOf(action: Action, type: BoxType, screen: Screen): BoxRe
         ? null
         : [{ action: 'click', body: { x: action.x, y: action.y, button: action.action.split('_')[0] } }];
     case 'triple_click':
+    case 'mouse_down':
+    case 'mouse_up':
+    case 'key_down':
+    case 'key_up':
       return null;
     case 'move':
       return type === 'android' ? null : [{ action: 'move', body: { x: action.x, y: action.y } }];
@@ -96,7 +101,9 @@ export function requestsOf(action: Action, type: BoxType, screen: Screen): BoxRe
       ];
     }
     case 'drag':
-      return [{ action: 'drag', body: { start: place(action.from), end: place(action.to) } }];
+      return action.via === undefined
+        ? [{ action: 'drag', body: { start: place(action.from), end: place(action.to) } }]
+        : [{ action: 'drag', body: { path: pathOf(action).map(place) } }];
     case 'swipe':
       return [{ action: 'swipe', body: endsOf(action, screen) }];
     case 'button':
@@ -111,7 +118,7 @@ export function requestsOf(action: Action, type: BoxType, screen: Screen): BoxRe
 
 /** Points given by the agent; the computed end of a directional swipe may be outside the screen. */
 export function pointsOf(action: Action): Point[] {
-  if ('from' in action) return [action.from, action.to];
+  if ('from' in action) return 'via' in action ? pathOf(action) : [action.from, action.to];
   return 'x' in action && action.x !== undefined && action.y !== undefined ? [[action.x, action.y]] : [];
 }
 

@@ -131,7 +131,22 @@ it('carries out the vocabulary in the words of GBox', async () => {
     'ok',
     ['drag', { start: { x: 1, y: 2 }, end: { x: 3, y: 4 } }],
   ]);
+  expect(await done({ action: 'drag', from: [1, 2], via: [[5, 6]], to: [3, 4] })).toEqual([
+    'ok',
+    [
+      'drag',
+      {
+        path: [
+          { x: 1, y: 2 },
+          { x: 5, y: 6 },
+          { x: 3, y: 4 },
+        ],
+      },
+    ],
+  ]);
   expect(await done({ action: 'right_click', x: 1, y: 2 })).toEqual(['unsupported_action']);
+  expect(await done({ action: 'mouse_down', x: 1, y: 2 })).toEqual(['unsupported_action']);
+  expect(await done({ action: 'key', keys: ['enter'], seconds: 1 })).toEqual(['unsupported_action']);
   expect(await done({ action: 'click', x: 1, y: 2, modifiers: ['ctrl'] })).toEqual(['unsupported_action']);
   expect(await done({ action: 'click', x: 1, y: 160 })).toEqual(['outside_viewport']);
 });

@@ -188,7 +188,8 @@ const FORMS: Readonly<Record<string, (body: Body) => boolean>> = {
   '/actions/click': isPlace,
   '/actions/move': isPlace,
   '/actions/long-press': (body) => isPlace(body) && lasts(body.duration),
-  '/actions/drag': ({ start, end }) => isPlace(start) && isPlace(end),
+  '/actions/drag': ({ start, end, path }) =>
+    Array.isArray(path) ? path.every(isPlace) : isPlace(start) && isPlace(end),
   '/actions/swipe': ({ start, end }) => isPlace(start) && isPlace(end),
   '/actions/scroll': (body) => isPlace(body) && number(body.scrollX) && number(body.scrollY),
   '/actions/type': ({ text, mode }) => typeof text === 'string' && mode === 'append',

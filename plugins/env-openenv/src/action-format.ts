@@ -1,4 +1,4 @@
-import { modifiersOf, playwrightKey, type Action, type Direction } from '@ui-rl/plugin-kit';
+import { modifiersOf, playwrightKey, refinementsOf, type Action, type Direction } from '@ui-rl/plugin-kit';
 
 /** The messages for an action, in order; null if the format does not support it. */
 export type ActionFormat = (action: Action) => readonly Record<string, unknown>[] | null;
@@ -21,7 +21,7 @@ export const ownTools: ActionFormat = ({ action: name, ...given }) => [{ name, a
 /** BrowserGym's coordinate calls, `{action_str: "mouse_click(1, 2)"}`. */
 export const browserGymFormat: ActionFormat = (action) => {
   const calls = browserGymCalls(action);
-  if (calls === null) return null;
+  if (calls === null || refinementsOf(action).some((each) => each !== 'modifiers')) return null;
   const held = modifiersOf(action).map(playwrightKey);
   const [down, up] = ['keyboard_down', 'keyboard_up'].map((name) => held.map((key) => call(name, key)));
   return [...down, ...calls, ...up.toReversed()].map((each) => ({ action_str: each }));
@@ -53,6 +53,12 @@ function browserGymCalls(action: Action): string[] | null {
       return action.button === 'back' ? [call('go_back')] : null;
     case 'finish':
       return [];
+    case 'key_down':
+    case 'key_up':
+      return [call(`keyboard_${action.action.slice('key_'.length)}`, playwrightKey(action.key))];
+    case 'mouse_down':
+    case 'mouse_up':
+      return action.x === undefined ? null : [call(action.action, action.x, action.y!)];
     case 'long_press':
     case 'swipe':
     case 'triple_click':
@@ -78,7 +84,8 @@ function call(name: string, ...values: readonly (number | string)[]): string {
 export function templateFormat(templates: Readonly<Record<string, object>>): ActionFormat {
   return (action) => {
     const template = Object.hasOwn(templates, action.action) ? templates[action.action] : undefined;
-    if (template !== undefined && modifiersOf(action).length > 0 && !uses(template, 'modifiers')) return null;
+    const isLossy = refinementsOf(action).some((field) => !uses(template, field));
+    if (template !== undefined && isLossy) return null;
     const chord = 'keys' in action ? { chord: action.keys.join('+') } : {};
     if (template !== undefined) return [filled({ ...template }, { ...action, ...chord })];
     return action.action === 'finish' ? [] : null;

@@ -1,4 +1,4 @@
-import { isSimple, type Action } from '@ui-rl/plugin-kit';
+import { refinementsOf, type Action } from '@ui-rl/plugin-kit';
 
 /** The query of an `/act` request. */
 export type ActQuery = Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ const CLICKS = {
  * sent.
  */
 export function askedFor(action: Action): Asked {
-  if (!isSimple(action)) return { kind: 'unsupported' };
+  if (refinementsOf(action).length > 0) return { kind: 'unsupported' };
   switch (action.action) {
     case 'click':
     case 'double_click':
@@ -59,6 +59,10 @@ export function askedFor(action: Action): Asked {
     case 'drag':
     case 'swipe':
     case 'button':
+    case 'mouse_down':
+    case 'mouse_up':
+    case 'key_down':
+    case 'key_up':
       return { kind: 'unsupported' };
   }
 }

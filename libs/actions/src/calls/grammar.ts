@@ -17,6 +17,8 @@ const AMOUNTS = [1, 2, 3, 5, 10];
 const SECONDS = [1, 2, 5, 10];
 const DISTANCES = [100, 200, 300];
 const LETTERS = ['a', 'c', 'v', 'x', 'z'];
+/** Keys that are held for a while or until later. */
+const HOLDABLE = [...MODIFIERS, 'space', 'up', 'down', 'left', 'right'];
 /** Keys held during an action. */
 const HELD: Modified[] = [
   {},
@@ -86,6 +88,13 @@ function shapesOf(): Action[] {
     { action: 'type', text: `${TEXT}\n` },
     ...KEY_NAMES.map((key): Action => ({ action: 'key', keys: [key] })),
     ...LETTERS.map((key): Action => ({ action: 'key', keys: ['ctrl', key] })),
+    ...HOLDABLE.flatMap((key): Action[] => [
+      { action: 'key_down', key },
+      { action: 'key_up', key },
+      ...SECONDS.map((seconds): Action => ({ action: 'key', keys: [key], seconds })),
+    ]),
+    ...(['mouse_down', 'mouse_up'] as const).flatMap((action): Action[] => [{ action }, { action, ...at }]),
+    ...[1, 2, 3, 6].map((count): Action => ({ action: 'drag', ...ways, via: Array(count).fill([0, 0]) })),
     ...DIRECTIONS.flatMap((direction) => [
       ...AMOUNTS.flatMap((amount): Action[] => [
         { action: 'scroll', direction, amount },

@@ -1,4 +1,4 @@
-import { BUTTONS, modifiersOf, type Action, type Point } from '../action';
+import { BUTTONS, movePoints, refinementsOf, type Action, type Point, type Refinement } from '../action';
 import { axesOf, describeCoordinates, type Axes, type CoordinateSpace } from '../coordinates';
 import type { Dialect, ParseFailure, ParseResult } from '../dialect';
 import { ACTION_NAMES, SCHEMA } from '../schema';
@@ -30,8 +30,8 @@ export interface DialectParts {
   ignored?: Ignored;
   /** Merges actions that form one action. */
   merge?(actions: Action[]): Action[];
-  /** Whether `write` expresses keys held during an action. */
-  hasModifiers?: true;
+  /** The refinements that `write` expresses. */
+  refinements?: readonly Refinement[];
   /** The calls of an action; undefined if the format cannot express it. */
   write(action: Action, pen: Pen): string[] | undefined;
   /** Joins calls to an answer. */
@@ -127,7 +127,7 @@ function failure(
 function write({ name, ...parts }: DialectParts, actions: readonly Action[], pen: Pen): string {
   if (actions.length === 0) throw new RangeError('an answer has at least one action, found none');
   const calls = actions.flatMap((action) => {
-    const isSayable = parts.hasModifiers === true || modifiersOf(action).length === 0;
+    const isSayable = refinementsOf(action).every((each) => parts.refinements?.includes(each));
     const written = isSayable ? parts.write(action, pen) : undefined;
     if (written === undefined)
       throw new RangeError(`the ${name} dialect has no words for ${JSON.stringify(action)}`);
@@ -164,14 +164,13 @@ function examples(screen: Size): [Action[], string][] {
       meaning,
     ]),
   );
-  const modified: Action = { action: 'click', x: 83, y: 41, modifiers: ['ctrl', 'shift'] };
   const buttons = BUTTONS.map((button): [Action[], string] => [
     [{ action: 'button', button }],
     `press the button ${button} of the device`,
   ]);
   return [
     ...shown,
-    [[onScreen(modified, screen)], 'the same while keys are held'],
+    ...REFINED.map(([action, meaning]): [Action[], string] => [[onScreen(action, screen)], meaning]),
     ...buttons,
     [[{ action: 'finish', success: true }], 'the task is done'],
     [[{ action: 'finish', success: true, message: 'The answer is 7.' }], 'the task is done, with an answer'],
@@ -179,16 +178,20 @@ function examples(screen: Size): [Action[], string][] {
   ];
 }
 
+const REFINED: [Action, string][] = [
+  [{ action: 'click', x: 83, y: 41, modifiers: ['ctrl', 'shift'] }, 'click while keys are held'],
+  [{ action: 'key', keys: ['down'], seconds: 2 }, 'hold keys for seconds'],
+  [{ action: 'drag', from: [20, 80], via: [[60, 40]], to: [120, 80] }, 'drag along a path'],
+];
+
 const OTHER_EXAMPLES: Partial<Record<string, Action[]>> = {
   type: [{ action: 'type', text: 'hello\n' }],
   key: [{ action: 'key', keys: ['enter'] }],
+  mouse_down: [{ action: 'mouse_down' }],
+  mouse_up: [{ action: 'mouse_up' }],
 };
 
 /** The action with its points moved onto a small screen. */
 export function onScreen(action: Action, { width, height }: Size): Action {
-  const point = ([x, y]: Point): Point => [Math.min(x, width - 1), Math.min(y, height - 1)];
-  if ('from' in action) return { ...action, from: point(action.from), to: point(action.to) };
-  if (!('x' in action) || action.x === undefined) return action;
-  const [x, y] = point([action.x, action.y!]);
-  return { ...action, x, y };
+  return movePoints(action, ([x, y]: Point) => [Math.min(x, width - 1), Math.min(y, height - 1)]);
 }

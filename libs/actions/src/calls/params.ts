@@ -1,9 +1,9 @@
-import { MODIFIERS, type Modified, type Modifier, type Point } from '../action';
+import { MODIFIERS, type DragAction, type Modified, type Modifier, type Point } from '../action';
 import type { Axes, Axis } from '../coordinates';
 import type { ParseFailureReason } from '../dialect';
 import type { JsonNode } from '../json-reader';
 import { keyOfName, modifiersNamed, namesInChord } from '../keys';
-import { MAX_KEYS, MAX_TEXT_LENGTH } from '../schema';
+import { MAX_KEYS, MAX_TEXT_LENGTH, MAX_VIA } from '../schema';
 import { quote, Rejection, shorten } from './rejection';
 
 /** The parser of one function argument. */
@@ -146,37 +146,17 @@ function partsOf(node: JsonNode): readonly JsonNode[] | null {
   return across === undefined || down === undefined ? null : [across, down];
 }
 
-/** A list of at least two points on a straight line, of which the ends are used. */
-export const straightPath: Param<{ from: Point; to: Point }> = required((value) => {
+/** A list of at least two points, from the start of a drag to its end. */
+export const path: Param<Pick<DragAction, 'from' | 'via' | 'to'>> = required((value) => {
   const { node } = value;
-  if (node.type !== 'array' || node.items.length < 2)
-    throw value.rejected('wrong_type', 'a list of two places or more');
+  const expected = `a list of 2 to ${MAX_VIA + 2} places`;
+  if (node.type !== 'array') throw value.rejected('wrong_type', expected);
+  if (node.items.length < 2 || node.items.length > MAX_VIA + 2)
+    throw value.rejected('out_of_range', expected);
   const places = node.items.map((item) => pointOf(value.part(item), partsOf(item)));
-  if (!isStraight(places))
-    throw value.rejected(
-      'unknown_value',
-      'a straight line, since nothing can be dragged around a bend (several drags can follow each other)',
-    );
-  return { from: places[0], to: places[places.length - 1] };
+  const via = places.slice(1, -1);
+  return { from: places[0], ...(via.length === 0 ? {} : { via }), to: places[places.length - 1] };
 });
-
-/** Maximum deviation in pixels of a line that counts as straight. */
-const BEND = 4;
-
-/** Whether points lie between the first and the last of them, in order. */
-function isStraight(places: readonly Point[]): boolean {
-  const [from, to] = [places[0], places[places.length - 1]];
-  const length = Math.hypot(to[0] - from[0], to[1] - from[1]);
-  const [across, down] = length === 0 ? [0, 0] : [(to[0] - from[0]) / length, (to[1] - from[1]) / length];
-  let farthest = 0;
-  return places.every((place) => {
-    const [right, below] = [place[0] - from[0], place[1] - from[1]];
-    const along = Math.min(length, Math.max(0, right * across + below * down));
-    const isOnWay = along >= farthest - BEND;
-    farthest = Math.max(farthest, along);
-    return isOnWay && Math.hypot(right - along * across, below - along * down) <= BEND;
-  });
-}
 
 /** A point as a member of an object: `{"element": …, "coordinates": [x, y]}`. */
 export function placeUnder(key: string): Param<Point> {

@@ -1,4 +1,12 @@
-import { BUTTONS, DIRECTIONS, modifiersOf, POINT_ACTIONS, type Action, type ScrollAction } from '../action';
+import {
+  BUTTONS,
+  DIRECTIONS,
+  modifiersOf,
+  pathOf,
+  POINT_ACTIONS,
+  type Action,
+  type ScrollAction,
+} from '../action';
 import { MAX_COORDINATE, MAX_SCROLL_AMOUNT, MAX_SECONDS } from '../schema';
 import { verb, type Verb, type Verbs } from './call';
 import type { Pen } from './pen';
@@ -6,17 +14,19 @@ import {
   flag,
   held,
   integer,
+  keys,
   modifiers,
   number,
   oneKey,
   oneOf,
   optional,
+  path,
   text,
   x,
   y,
   type Param,
 } from './params';
-import { drag, scroll } from './scrolls';
+import { button, drag, scroll } from './scrolls';
 
 const ENDS = { x, y, to_x: x, to_y: y };
 
@@ -38,6 +48,15 @@ export const PLAIN_VERBS: Verbs = {
   type: verb({ text }, (typed) => [{ action: 'type', text: typed.text }], ['text']),
   keys: keysVerb(),
   key: keysVerb(),
+  hold_keys: verb(
+    { keys, seconds: number(0, MAX_SECONDS) },
+    (pressed) => [{ action: 'key', keys: pressed.keys, seconds: pressed.seconds }],
+    ['keys', 'seconds'],
+  ),
+  key_down: verb({ key: oneKey }, ({ key }) => [{ action: 'key_down', key }], ['key']),
+  key_up: verb({ key: oneKey }, ({ key }) => [{ action: 'key_up', key }], ['key']),
+  mouse_down: verb({ x: optional(x), y: optional(y) }, (at) => [button('mouse_down', at)], ['x', 'y']),
+  mouse_up: verb({ x: optional(x), y: optional(y) }, (at) => [button('mouse_up', at)], ['x', 'y']),
   scroll: verb(
     {
       direction: oneOf(...DIRECTIONS),
@@ -53,6 +72,11 @@ export const PLAIN_VERBS: Verbs = {
     { ...ENDS, modifiers },
     (ends) => [drag([ends.x, ends.y], [ends.to_x, ends.to_y], ends.modifiers)],
     [...Object.keys(ENDS), 'modifiers'],
+  ),
+  drag_along: verb(
+    { path, modifiers },
+    (along) => [{ action: 'drag', ...along.path, ...held(along.modifiers) }],
+    ['path', 'modifiers'],
   ),
   swipe: verb(
     ENDS,
@@ -111,17 +135,18 @@ function keysVerb(): Verb {
 
 /** The function of an action and its arguments; null for an omitted argument before others. */
 export function plainCall(action: Action, pen: Pen): [string, unknown[]] | undefined {
-  const keys = modifiersOf(action).length === 0 ? [] : [modifiersOf(action).join('+')];
+  const held = modifiersOf(action);
+  const chord = held.length === 0 ? [] : [held.join('+')];
   switch (action.action) {
     case 'click':
-      return ['left_click', [...pen.point([action.x, action.y]), ...keys]];
+      return ['left_click', [...pen.point([action.x, action.y]), ...chord]];
     case 'move':
-      return ['mouse_move', [...pen.point([action.x, action.y]), ...keys]];
+      return ['mouse_move', [...pen.point([action.x, action.y]), ...chord]];
     case 'double_click':
     case 'triple_click':
     case 'right_click':
     case 'middle_click':
-      return [action.action, [...pen.point([action.x, action.y]), ...keys]];
+      return [action.action, [...pen.point([action.x, action.y]), ...chord]];
     case 'long_press': {
       const seconds = action.seconds === undefined ? [] : [action.seconds];
       return ['long_press', [...pen.point([action.x, action.y]), ...seconds]];
@@ -129,11 +154,20 @@ export function plainCall(action: Action, pen: Pen): [string, unknown[]] | undef
     case 'type':
       return ['type', [action.text]];
     case 'key':
-      return ['keys', action.keys];
+      return action.seconds === undefined
+        ? ['keys', action.keys]
+        : ['hold_keys', [action.keys, action.seconds]];
+    case 'key_down':
+    case 'key_up':
+      return [action.action, [action.key]];
+    case 'mouse_down':
+    case 'mouse_up':
+      return [action.action, placeOf(action, pen)];
     case 'scroll':
-      return ['scroll', [action.direction, action.amount, ...scrolledAt(action, pen, keys), ...keys]];
+      return ['scroll', [action.direction, action.amount, ...scrolledAt(action, pen, chord), ...chord]];
     case 'drag':
-      return ['drag', [...pen.point(action.from), ...pen.point(action.to), ...keys]];
+      if (action.via !== undefined) return ['drag_along', [pathOf(action).map(pen.point), ...chord]];
+      return ['drag', [...pen.point(action.from), ...pen.point(action.to), ...chord]];
     case 'swipe': {
       if ('from' in action) return ['swipe', [...pen.point(action.from), ...pen.point(action.to)]];
       const place = placeOf(action, pen);
@@ -149,9 +183,9 @@ export function plainCall(action: Action, pen: Pen): [string, unknown[]] | undef
   }
 }
 
-function scrolledAt(action: ScrollAction, pen: Pen, keys: readonly string[]): (number | null)[] {
+function scrolledAt(action: ScrollAction, pen: Pen, chord: readonly string[]): (number | null)[] {
   const place = placeOf(action, pen);
-  return place.length === 0 && keys.length > 0 ? [null, null] : place;
+  return place.length === 0 && chord.length > 0 ? [null, null] : place;
 }
 
 function placeOf({ x: across, y: down }: { x?: number; y?: number }, pen: Pen): number[] {

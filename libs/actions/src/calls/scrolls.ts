@@ -1,4 +1,12 @@
-import type { Action, Direction, DragAction, Modifier, Point, ScrollAction } from '../action';
+import type {
+  Action,
+  Direction,
+  DragAction,
+  HoldButtonAction,
+  Modifier,
+  Point,
+  ScrollAction,
+} from '../action';
 import { MAX_SCROLL_AMOUNT } from '../schema';
 import type { Size } from '../sizes';
 import { held } from './params';
@@ -23,6 +31,14 @@ export function scroll(
 
 export function drag(from: Point, to: Point, modifiers?: Modifier[]): DragAction {
   return { action: 'drag', from, to, ...held(modifiers) };
+}
+
+/** An action at a place, or where the pointer is. */
+export function button(
+  action: HoldButtonAction['action'],
+  { x, y }: { x?: number | undefined; y?: number | undefined },
+): HoldButtonAction {
+  return x === undefined || y === undefined ? { action } : { action, x, y };
 }
 
 export function stroke(action: 'drag' | 'swipe', from: Point, to: Point): Action {

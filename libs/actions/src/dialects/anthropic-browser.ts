@@ -9,8 +9,6 @@ import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 import { joinKeys } from '../keys';
 
-import { NO_HOLDING } from './anthropic-computer';
-
 const TOOLSET = 'browser';
 /** Defaults and limits of the toolset. */
 const [DEFAULT_SCROLL, MOST_SCROLL, MOST_SECONDS] = [3, 10, 30];
@@ -54,9 +52,11 @@ const VERBS: Verbs = {
   navigate: verb({ url: oneOf('back') }, () => [{ action: 'button', button: 'back' }]),
   // Each turn includes a new screenshot.
   screenshot: verb({}, () => [{ action: 'wait', seconds: 0 }]),
-  hold_key: NO_HOLDING,
-  left_mouse_down: NO_HOLDING,
-  left_mouse_up: NO_HOLDING,
+  hold_key: verb({ text: chord, duration: number(0, MOST_SECONDS) }, ({ text: keys, duration }) => [
+    { action: 'key', keys, seconds: duration },
+  ]),
+  left_mouse_down: verb({ target: place }, ({ target: [x, y] }) => [{ action: 'mouse_down', x, y }]),
+  left_mouse_up: verb({ target: place }, ({ target: [x, y] }) => [{ action: 'mouse_up', x, y }]),
   zoom: { unsupported: 'the whole screen is shown in each turn' },
   find: NO_ELEMENTS,
   form_input: NO_ELEMENTS,
@@ -104,7 +104,13 @@ function callOf(action: Action, pen: Pen): [string, object] | undefined {
       return ['scroll', { target: target([x, y]), scroll_direction: direction, scroll_amount: amount }];
     }
     case 'key':
-      return ['key', { text: joinKeys(action.keys) }];
+      if (action.seconds === undefined) return ['key', { text: joinKeys(action.keys) }];
+      if (action.seconds > MOST_SECONDS) return undefined;
+      return ['hold_key', { text: joinKeys(action.keys), duration: action.seconds }];
+    case 'mouse_down':
+    case 'mouse_up':
+      if (action.x === undefined) return undefined;
+      return [`left_${action.action}`, { target: target([action.x, action.y!]) }];
     case 'type':
       return ['type', { text: action.text }];
     case 'wait':
@@ -122,7 +128,7 @@ const PARTS: DialectParts = {
   read: (answer) => readBlocks(answer, TOOLSET),
   verbs: VERBS,
   ignored: new Set(['tab_id']),
-  hasModifiers: true,
+  refinements: ['modifiers', 'seconds'],
   write(action, pen) {
     if (action.action === 'finish') return writeFinish(action);
     const call = callOf(action, pen);

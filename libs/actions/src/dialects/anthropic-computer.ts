@@ -1,6 +1,6 @@
 import { DIRECTIONS, modifiersOf, type Action } from '../action';
 import { joinBlocks, readBlocks, toolUse, writeFinish } from '../calls/anthropic-blocks';
-import { verb, type Unsupported, type Verb, type Verbs } from '../calls/call';
+import { verb, type Verb, type Verbs } from '../calls/call';
 import { makeDialect, MAX_ACTIONS, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
 import { chord, held, integer, modifiers, number, oneOf, optional, place, text } from '../calls/params';
@@ -16,8 +16,6 @@ const at = (action: 'click' | 'right_click' | 'middle_click' | 'double_click' | 
   verb({ coordinate: place, text: modifiers }, ({ coordinate: [x, y], text: keys }) => [
     { action, x, y, ...held(keys) },
   ]);
-
-export const NO_HOLDING: Unsupported = { unsupported: 'keys and buttons cannot be held' };
 
 const VERBS: Verbs = {
   key: verb({ text: chord, repeat: optional(integer(1, MAX_ACTIONS)) }, ({ text: keys, repeat = 1 }) =>
@@ -48,9 +46,11 @@ const VERBS: Verbs = {
   wait: verb({ duration: number(0, MAX_SECONDS) }, ({ duration }) => [{ action: 'wait', seconds: duration }]),
   // Each turn includes a new screenshot.
   screenshot: verb({}, () => [{ action: 'wait', seconds: 0 }]),
-  hold_key: NO_HOLDING,
-  left_mouse_down: NO_HOLDING,
-  left_mouse_up: NO_HOLDING,
+  hold_key: verb({ text: chord, duration: number(0, MAX_SECONDS) }, ({ text: keys, duration }) => [
+    { action: 'key', keys, seconds: duration },
+  ]),
+  left_mouse_down: verb({}, () => [{ action: 'mouse_down' }]),
+  left_mouse_up: verb({}, () => [{ action: 'mouse_up' }]),
   cursor_position: { unsupported: 'the pointer is where the last action left it' },
   zoom: { unsupported: 'the whole screen is shown in each turn' },
 };
@@ -80,7 +80,12 @@ function callOf(action: Action, pen: Pen): [string, object] | undefined {
       return ['scroll', { ...coordinate, scroll_direction: direction, scroll_amount: amount, ...chorded }];
     }
     case 'key':
-      return ['key', { text: joinKeys(action.keys) }];
+      return action.seconds === undefined
+        ? ['key', { text: joinKeys(action.keys) }]
+        : ['hold_key', { text: joinKeys(action.keys), duration: action.seconds }];
+    case 'mouse_down':
+    case 'mouse_up':
+      return action.x === undefined ? [`left_${action.action}`, {}] : undefined;
     case 'type':
       return ['type', { text: action.text }];
     case 'wait':
@@ -98,7 +103,7 @@ const PARTS: DialectParts = {
   name: 'anthropic_computer',
   read: (answer) => readBlocks(answer, TOOLSET),
   verbs: VERBS,
-  hasModifiers: true,
+  refinements: ['modifiers', 'seconds'],
   write(action, pen) {
     if (action.action === 'finish') return writeFinish(action);
     const call = callOf(action, pen);

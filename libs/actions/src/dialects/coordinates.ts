@@ -1,3 +1,4 @@
+import { REFINEMENTS } from '../action';
 import type { Call } from '../calls/call';
 import { makeDialect, type DialectParts } from '../calls/make-dialect';
 import { plainCall, PLAIN_VERBS } from '../calls/plain-verbs';
@@ -6,7 +7,7 @@ import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 import { readJson, type Entry } from '../json-reader';
 
-const VALUE = /^(?:"|-?\d|(?:true|false|null)\b)/;
+const VALUE = /^(?:"|\[["[]|-?\d|(?:true|false|null)\b)/;
 const NAME = /^[a-z_]+[.;]?$/;
 
 /** A line of values followed by a name: `83 41 left_click`. */
@@ -51,10 +52,13 @@ const PARTS: DialectParts = {
   name: 'coordinates',
   read,
   verbs: PLAIN_VERBS,
-  hasModifiers: true,
+  refinements: REFINEMENTS,
   write(action, pen) {
     const call = plainCall(action, pen);
-    return call && [[...call[1].map((value) => JSON.stringify(value)), call[0]].join(' ')];
+    if (call === undefined) return undefined;
+    // A name alone would be a word of the reasoning.
+    const values = call[1].length === 0 ? [null] : call[1];
+    return [[...values.map((value) => JSON.stringify(value)), call[0]].join(' ')];
   },
   join: (calls) => calls.join('\n'),
   form: 'Answer with a place and the action there, one in each line.',

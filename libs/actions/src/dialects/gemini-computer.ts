@@ -17,7 +17,6 @@ const DEFAULT_SCROLL = 0.8;
 const SIDEWAYS = 0.5;
 
 const NO_ADDRESSES: Unsupported = { unsupported: 'there is no address bar' };
-const NO_HOLDING: Unsupported = { unsupported: 'keys and buttons cannot be held' };
 const NO_APPS: Unsupported = { unsupported: 'apps are opened by their icons' };
 
 type Clicks = 'click' | 'right_click' | 'middle_click' | 'double_click' | 'triple_click' | 'move';
@@ -56,10 +55,10 @@ const VERBS: Verbs = {
   // Each turn includes a new screenshot.
   take_screenshot: verb({}, () => [{ action: 'wait', seconds: 0 }]),
   open_web_browser: verb({}, () => [{ action: 'wait', seconds: 0 }]),
-  mouse_down: NO_HOLDING,
-  mouse_up: NO_HOLDING,
-  key_down: NO_HOLDING,
-  key_up: NO_HOLDING,
+  mouse_down: verb({ x, y }, (place) => [{ action: 'mouse_down', x: place.x, y: place.y }]),
+  mouse_up: verb({ x, y }, (place) => [{ action: 'mouse_up', x: place.x, y: place.y }]),
+  key_down: verb({ key: oneKey }, ({ key }) => [{ action: 'key_down', key }]),
+  key_up: verb({ key: oneKey }, ({ key }) => [{ action: 'key_up', key }]),
   go_forward: { unsupported: 'there is no way forward' },
   navigate: NO_ADDRESSES,
   search: NO_ADDRESSES,
@@ -148,6 +147,12 @@ function callOf(action: Action, pen: Pen): [string, object] | undefined {
     case 'right_click':
     case 'move':
       return [action.action, point(action)];
+    case 'key_down':
+    case 'key_up':
+      return [action.action, { key: action.key }];
+    case 'mouse_down':
+    case 'mouse_up':
+      return action.x === undefined ? undefined : [action.action, point({ x: action.x, y: action.y! })];
     case 'long_press':
       return [
         'long_press',

@@ -2,9 +2,21 @@ import { BUTTONS, DIRECTIONS, modifiersOf, type Action } from '../action';
 import { verb, type Call, type Verb, type Verbs } from '../calls/call';
 import { makeDialect, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
-import { chord, held, integer, modifiers, number, oneOf, optional, text, x, y } from '../calls/params';
+import {
+  chord,
+  held,
+  integer,
+  modifiers,
+  number,
+  oneKey,
+  oneOf,
+  optional,
+  text,
+  x,
+  y,
+} from '../calls/params';
 import { Rejection, shorten } from '../calls/rejection';
-import { drag, scroll } from '../calls/scrolls';
+import { button, drag, scroll } from '../calls/scrolls';
 import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 import { readJson, type Entry, type JsonNode } from '../json-reader';
@@ -70,9 +82,31 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     verb({ text }, (typed) => [{ action: 'type', text: typed.text }]),
   ),
   press: sentence(
-    `press ${QUOTED}`,
-    ['keys'],
-    verb({ keys: chord }, ({ keys }) => [{ action: 'key', keys }]),
+    `press ${QUOTED}(?: for ${NUMBER} seconds?)?`,
+    ['keys', 'seconds'],
+    verb({ keys: chord, seconds: optional(number(0, MAX_SECONDS)) }, ({ keys, seconds: time }) => [
+      { action: 'key', keys, ...(time === undefined ? {} : { seconds: time }) },
+    ]),
+  ),
+  key_down: sentence(
+    `hold down ${QUOTED}`,
+    ['key'],
+    verb({ key: oneKey }, ({ key }) => [{ action: 'key_down', key }]),
+  ),
+  key_up: sentence(
+    `release ${QUOTED}`,
+    ['key'],
+    verb({ key: oneKey }, ({ key }) => [{ action: 'key_up', key }]),
+  ),
+  mouse_down: sentence(
+    `hold down the mouse button(?: at ${PLACE})?`,
+    ['x', 'y'],
+    verb(AT, (at) => [button('mouse_down', at)]),
+  ),
+  mouse_up: sentence(
+    `release the mouse button(?: at ${PLACE})?`,
+    ['x', 'y'],
+    verb(AT, (at) => [button('mouse_up', at)]),
   ),
   scroll: sentence(
     `scroll ${WORD} (?:by )?${NUMBER} notch(?:es)?(?: at ${PLACE})?${HOLDING}`,
@@ -203,7 +237,15 @@ function write(action: Action, pen: Pen): string {
     case 'type':
       return `Type ${JSON.stringify(action.text)}.`;
     case 'key':
-      return `Press ${JSON.stringify(joinKeys(action.keys))}.`;
+      return `Press ${JSON.stringify(joinKeys(action.keys))}${action.seconds === undefined ? '' : ` for ${seconds(action.seconds)}`}.`;
+    case 'key_down':
+      return `Hold down ${JSON.stringify(action.key)}.`;
+    case 'key_up':
+      return `Release ${JSON.stringify(action.key)}.`;
+    case 'mouse_down':
+      return `Hold down the mouse button${maybe('at', action)}.`;
+    case 'mouse_up':
+      return `Release the mouse button${maybe('at', action)}.`;
     case 'scroll': {
       const notches = action.amount === 1 ? 'notch' : 'notches';
       return `Scroll ${action.direction} ${action.amount} ${notches}${maybe('at', action)}${holding}.`;
@@ -241,7 +283,7 @@ const PARTS: DialectParts = {
   name: 'natural',
   read,
   verbs: VERBS,
-  hasModifiers: true,
+  refinements: ['modifiers', 'seconds'],
   write: (action, pen) => [write(action, pen)],
   join: (sentences) => sentences.join('\n'),
   form: 'Answer with a sentence that says the action, one in each line.',

@@ -1,4 +1,4 @@
-import { modifiersOf, type Action, type Modifier } from '../action';
+import { modifiersOf, pathOf, type Action, type DragAction, type Modifier } from '../action';
 import { makeDialect, type DialectParts, type Part } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
 import { finished, readItems } from '../calls/items';
@@ -13,13 +13,13 @@ import {
   number,
   oneOf,
   optional,
-  straightPath,
+  path,
   text,
   x,
   y,
 } from '../calls/params';
 import { Rejection } from '../calls/rejection';
-import { drag, notchesOf, NOTCH, placeOf, scroll } from '../calls/scrolls';
+import { notchesOf, NOTCH, placeOf, scroll } from '../calls/scrolls';
 import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 import { keysByName, keysWithShift } from '../keys';
@@ -41,8 +41,8 @@ const VERBS: Verbs = {
     { action: 'double_click', x: at.x, y: at.y, ...held(at.keys) },
   ]),
   move: verb({ x, y, keys: modifiers }, (at) => [{ action: 'move', x: at.x, y: at.y, ...held(at.keys) }]),
-  drag: verb({ path: straightPath, keys: modifiers }, ({ path: { from, to }, keys: pressed }) => [
-    drag(from, to, pressed),
+  drag: verb({ path, keys: modifiers }, (dragged) => [
+    { action: 'drag', ...dragged.path, ...held(dragged.keys) },
   ]),
   scroll: verb(
     { x, y, scroll_x: optional(SCROLLED), scroll_y: optional(SCROLLED), keys: modifiers },
@@ -159,9 +159,13 @@ function actionsOf(action: Action, pen: Pen): object[] | undefined {
   }
 }
 
-function dragOf({ from, to }: Extract<Action, { from: unknown }>, pen: Pen): object {
-  const path = [from, to].map(pen.point).map(([x, y]) => ({ x, y }));
-  return { type: 'drag', path };
+function dragOf(along: Pick<DragAction, 'from' | 'via' | 'to'>, pen: Pen): object {
+  return {
+    type: 'drag',
+    path: pathOf(along)
+      .map(pen.point)
+      .map(([x, y]) => ({ x, y })),
+  };
 }
 
 function scrollOf(action: Extract<Action, { action: 'scroll' }>, pen: Pen): object {
@@ -205,7 +209,7 @@ const PARTS: DialectParts = {
   verbs: VERBS,
   ignored: new Set(['id', 'status']),
   merge,
-  hasModifiers: true,
+  refinements: ['modifiers', 'via'],
   write,
   join,
   form: 'Answer with a JSON object, a computer_call that has a list of actions; a message ends the task.',

@@ -19,7 +19,7 @@ import {
   type Param,
 } from '../calls/params';
 import { Rejection } from '../calls/rejection';
-import { HERE, scroll } from '../calls/scrolls';
+import { button, HERE, scroll } from '../calls/scrolls';
 import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 import { MAX_KEYS, MAX_SCROLL_AMOUNT, MAX_SECONDS } from '../schema';
@@ -102,7 +102,15 @@ const FURTHER = Object.fromEntries(FURTHER_KEYS.map((name) => [name, optional(on
   Param<string | undefined>
 >;
 
-const NO_HOLDING = { unsupported: 'keys and buttons cannot be held' };
+const holdKey = (action: 'key_down' | 'key_up'): Verb =>
+  verb({ key: oneKey, logScreenshot: anything, _pause: anything }, ({ key }) => [{ action, key }], ['key']);
+
+const holdButton = (action: 'mouse_down' | 'mouse_up'): Verb =>
+  verb(
+    { ...XY, x: optional(x), y: optional(y), button: optional(oneOf('left', 'primary')) },
+    (at) => [button(action, at)],
+    ['x', 'y', 'button'],
+  );
 
 const VERBS: Verbs = {
   'pyautogui.click': click,
@@ -154,10 +162,10 @@ const VERBS: Verbs = {
   'time.sleep': verb({ seconds: number(0, MAX_SECONDS) }, ({ seconds }) => [{ action: 'wait', seconds }], [
     'seconds',
   ]),
-  'pyautogui.keyDown': NO_HOLDING,
-  'pyautogui.keyUp': NO_HOLDING,
-  'pyautogui.mouseDown': NO_HOLDING,
-  'pyautogui.mouseUp': NO_HOLDING,
+  'pyautogui.keyDown': holdKey('key_down'),
+  'pyautogui.keyUp': holdKey('key_up'),
+  'pyautogui.mouseDown': holdButton('mouse_down'),
+  'pyautogui.mouseUp': holdButton('mouse_up'),
   'pyautogui.dragRel': { unsupported: 'places are absolute' },
   'pyautogui.moveRel': { unsupported: 'places are absolute' },
 };
@@ -232,6 +240,10 @@ const NAMES = {
   right_click: 'rightClick',
   middle_click: 'middleClick',
   move: 'moveTo',
+  key_down: 'keyDown',
+  key_up: 'keyUp',
+  mouse_down: 'mouseDown',
+  mouse_up: 'mouseUp',
 } as const;
 
 function callsOf(action: Action, pen: Pen): string[] | undefined {
@@ -262,6 +274,14 @@ function callsOf(action: Action, pen: Pen): string[] | undefined {
     case 'key': {
       const names = action.keys.map(nameOf).map(pythonString).join(', ');
       return [`pyautogui.${action.keys.length === 1 ? 'press' : 'hotkey'}(${names})`];
+    }
+    case 'key_down':
+    case 'key_up':
+      return [`pyautogui.${NAMES[action.action]}(${pythonString(nameOf(action.key))})`];
+    case 'mouse_down':
+    case 'mouse_up': {
+      const place = action.x === undefined ? '' : `${pen.x(action.x)}, ${pen.y(action.y!)}`;
+      return [`pyautogui.${NAMES[action.action]}(${place})`];
     }
     case 'wait':
       return [`time.sleep(${action.seconds})`];

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { anyAction } from '../../test/any-action';
-import { modifiersOf, type Action } from '../action';
+import { modifiersOf, refinementsOf, type Action, type Refinement } from '../action';
 import { COORDINATE_SPACES } from '../coordinates';
 import { keysWithShift } from '../keys';
 import { jsonInSpace, WHOLE_SPACES } from '../json-in-space';
@@ -52,6 +52,16 @@ const saysShift: Loss = (action) => {
   const keys = keysWithShift(action.keys);
   return keys.length > MAX_KEYS ? undefined : { ...action, keys };
 };
+const hasOnly =
+  (...refinements: Refinement[]): Loss =>
+  (action) =>
+    refinementsOf(action).every((each) => refinements.includes(each)) ? action : undefined;
+const HOLDING = ['key_down', 'key_up', 'mouse_down', 'mouse_up'] as const;
+/** Presses and releases the button only at a place, or only where the pointer is. */
+const buttonsAt =
+  (isPlaced: boolean): Loss =>
+  (action) =>
+    action.action.startsWith('mouse_') && 'x' in action !== isPlaced ? undefined : action;
 /** The actions for which the format has modifiers. */
 const modifies =
   (...names: Action['action'][]): Loss =>
@@ -72,9 +82,10 @@ const LOSSES: Record<string, Loss[]> = {
   json: [],
   text: [],
   coordinates: [],
-  natural: [],
+  natural: [hasOnly('modifiers', 'seconds')],
   openai_computer: [
-    hasNo('long_press'),
+    hasNo('long_press', ...HOLDING),
+    hasOnly('modifiers', 'via'),
     scrollsAtAPlace,
     swipesAreDrags,
     buttons('back'),
@@ -83,14 +94,19 @@ const LOSSES: Record<string, Loss[]> = {
     saysShift,
   ],
   anthropic_computer: [
-    hasNo('long_press', 'button'),
+    hasNo('long_press', 'button', 'key_down', 'key_up'),
+    hasOnly('modifiers', 'seconds'),
+    buttonsAt(false),
     modifies(...CLICKS, 'scroll', 'drag'),
     swipesAreDrags,
     succeeds,
     noEmptyMessage,
   ],
   anthropic_browser: [
-    hasNo('long_press'),
+    hasNo('long_press', 'key_down', 'key_up'),
+    hasOnly('modifiers', 'seconds'),
+    buttonsAt(true),
+    (action) => (action.action === 'key' && (action.seconds ?? 0) > 30 ? undefined : action),
     modifies(...CLICKS),
     scrollsAtAPlace,
     swipesAreDrags,
@@ -101,7 +117,8 @@ const LOSSES: Record<string, Loss[]> = {
     (action) => (action.action === 'wait' && action.seconds > 30 ? undefined : action),
   ],
   gemini_computer: [
-    modifies(),
+    hasOnly(),
+    buttonsAt(true),
     scrollsAtAPlace,
     swipesAreDrags,
     buttons('back'),
@@ -110,8 +127,8 @@ const LOSSES: Record<string, Loss[]> = {
     saysShift,
   ],
   ui_tars: [
-    hasNo('triple_click', 'middle_click', 'move'),
-    modifies(),
+    hasNo('triple_click', 'middle_click', 'move', 'mouse_down', 'mouse_up'),
+    hasOnly(),
     scrollsAtAPlace,
     scrollsBy(5),
     swipesAreDrags,
@@ -120,9 +137,10 @@ const LOSSES: Record<string, Loss[]> = {
     failsSilently,
     noEmptyMessage,
   ],
-  qwen_computer_use: [hasNo('long_press', 'button'), modifies(), swipesAreDrags, failsSilently],
+  qwen_computer_use: [hasNo('long_press', 'button', ...HOLDING), hasOnly(), swipesAreDrags, failsSilently],
   qwen_mobile_use: [
-    modifies(),
+    hasOnly(),
+    hasNo(...HOLDING),
     hasNo('double_click', 'triple_click', 'right_click', 'middle_click', 'move', 'scroll'),
     (action) =>
       action.action === 'drag'
@@ -135,7 +153,8 @@ const LOSSES: Record<string, Loss[]> = {
     failsSilently,
   ],
   android_world: [
-    modifies(),
+    hasOnly(),
+    hasNo(...HOLDING),
     hasNo('triple_click', 'right_click', 'middle_click', 'move', 'drag'),
     pressesShortly,
     scrollsBy(5),
@@ -146,9 +165,10 @@ const LOSSES: Record<string, Loss[]> = {
     waits(1),
     failsSilently,
   ],
-  pyautogui: [hasNo('long_press', 'button'), modifies(), swipesAreDrags, finishesSilently],
+  pyautogui: [hasNo('long_press', 'button'), hasOnly(), swipesAreDrags, finishesSilently],
   cua: [
-    modifies(),
+    hasOnly(),
+    hasNo(...HOLDING),
     hasNo('double_click', 'triple_click', 'right_click', 'middle_click', 'move'),
     (action) =>
       action.action === 'swipe' && !('from' in action)

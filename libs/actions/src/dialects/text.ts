@@ -1,3 +1,4 @@
+import { REFINEMENTS } from '../action';
 import type { Call } from '../calls/call';
 import { FunctionReader, freeTexts } from '../calls/function-reader';
 import { pythonString } from '../calls/python-strings';
@@ -32,7 +33,7 @@ const PARTS: DialectParts = {
   name: 'text',
   read,
   verbs: PLAIN_VERBS,
-  hasModifiers: true,
+  refinements: REFINEMENTS,
   write(action, pen) {
     const call = plainCall(action, pen);
     return call && [`${call[0]}(${call[1].map(argument).join(',')})`];
@@ -42,6 +43,7 @@ const PARTS: DialectParts = {
 };
 
 function argument(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(argument).join(',')}]`;
   return typeof value === 'string' ? pythonString(value) : JSON.stringify(value);
 }
 

@@ -4,7 +4,7 @@ import { FunctionReader, freeTexts } from '../calls/function-reader';
 import { pythonString } from '../calls/python-strings';
 import { makeDialect, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
-import { number, oneOf, optional, spacedChord, text, type Param } from '../calls/params';
+import { number, oneKey, oneOf, optional, spacedChord, text, type Param } from '../calls/params';
 import { Rejection } from '../calls/rejection';
 import { refuseTrailing } from '../calls/json-answer';
 import { placeOf, scroll } from '../calls/scrolls';
@@ -67,7 +67,8 @@ const drag = verb({ start_box: box, end_box: box }, ({ start_box: from, end_box:
 
 const pressed = verb({ key: spacedChord }, ({ key }) => [{ action: 'key', keys: key }], ['key']);
 
-const NO_HOLDING = { unsupported: 'keys cannot be held' };
+const holdKey = (action: 'key_down' | 'key_up'): Verb =>
+  verb({ key: oneKey }, ({ key }) => [{ action, key }], ['key']);
 const NO_APPS = { unsupported: 'apps are opened by their icons' };
 
 const VERBS: Verbs = {
@@ -87,9 +88,9 @@ const VERBS: Verbs = {
   select: drag,
   hotkey: pressed,
   press: pressed,
-  keydown: NO_HOLDING,
-  keyup: NO_HOLDING,
-  release: NO_HOLDING,
+  keydown: holdKey('key_down'),
+  keyup: holdKey('key_up'),
+  release: holdKey('key_up'),
   type: verb({ content: text }, ({ content }) => [{ action: 'type', text: content }], ['content']),
   scroll: verb(
     { start_box: optional(box), end_box: optional(box), direction: optional(oneOf(...DIRECTIONS)) },
@@ -212,6 +213,9 @@ function callOf(action: Action, pen: Pen, { start, end, only, place, isTimed }: 
       return `drag(${start}=${place(pen.point(action.from))}, ${end}=${place(pen.point(action.to))})`;
     case 'key':
       return `hotkey(key=${pythonString(action.keys.map((key) => (key === '+' ? 'plus' : key)).join(' '))})`;
+    case 'key_down':
+    case 'key_up':
+      return `${action.action.replace('_', '')}(key=${pythonString(action.key)})`;
     case 'type':
       return `type(content=${pythonString(action.text)})`;
     case 'scroll':

@@ -59,6 +59,11 @@ it('reads the actions and screenshots of a trace that Playwright records', async
     await page.mouse.wheel(0, 300);
     await page.keyboard.press('Escape');
     await page.click('button', { modifiers: ['Shift'] });
+    await page.keyboard.down('Shift');
+    await page.mouse.move(30, 40);
+    await page.mouse.down();
+    await page.mouse.up();
+    await page.keyboard.up('Shift');
     await context.tracing.stop({ path: path('trace.zip') });
   } finally {
     await browser.close();
@@ -76,6 +81,11 @@ it('reads the actions and screenshots of a trace that Playwright records', async
     { action: 'scroll', direction: 'down', amount: 3 },
     { action: 'key', keys: ['escape'] },
     { action: 'click', x: 200, y: 120, modifiers: ['shift'] },
+    { action: 'key_down', key: 'shift' },
+    { action: 'move', x: 30, y: 40 },
+    { action: 'mouse_down' },
+    { action: 'mouse_up' },
+    { action: 'key_up', key: 'shift' },
     { action: 'finish', success: true },
   ]);
   expect([...(demonstration.leftOut ?? [])]).toEqual([['selectOption', 1]]);

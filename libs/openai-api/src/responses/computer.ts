@@ -1,10 +1,12 @@
 import {
   keysWithShift,
+  MAX_VIA,
   modifiersNamed,
   modifiersOf,
+  pathOf,
   type Action,
+  type DragAction,
   type Modified,
-  type Point,
 } from '@ui-rl/actions';
 import type { ImageSize } from '@ui-rl/contracts';
 import { invalid } from '../errors';
@@ -50,13 +52,14 @@ function withoutKeys(action: Action, screen: ImageSize): object[] | undefined {
     case 'type':
       return [{ type: 'type', text: action.text }];
     case 'key':
+      if (action.seconds !== undefined) return undefined;
       return [{ type: 'keypress', keys: keysWithShift(action.keys).map((key) => key.toUpperCase()) }];
     case 'wait':
       return [{ type: 'wait' }];
     case 'drag':
-      return [drag(action.from, action.to)];
+      return [drag(action)];
     case 'swipe':
-      return 'from' in action ? [drag(action.from, action.to)] : undefined;
+      return 'from' in action ? [drag(action)] : undefined;
     case 'scroll': {
       const {
         direction,
@@ -73,8 +76,8 @@ function withoutKeys(action: Action, screen: ImageSize): object[] | undefined {
   }
 }
 
-function drag(from: Point, to: Point): object {
-  return { type: 'drag', path: [from, to].map(([x, y]) => ({ x, y })) };
+function drag(along: Pick<DragAction, 'from' | 'via' | 'to'>): object {
+  return { type: 'drag', path: pathOf(along).map(([x, y]) => ({ x, y })) };
 }
 
 /**
@@ -129,12 +132,14 @@ function readAction(fields: Fields): Action[] {
 }
 
 function readDrag(fields: Fields): Action {
-  const path = (fields.list('path', 1_000) ?? [])
+  const path = (fields.list('path', MAX_VIA + 2) ?? [])
     .filter(isObject)
     .map(({ x, y }) => [Number(x), Number(y)] as const);
   if (path.length < 2 || !path.flat().every(Number.isInteger))
     throw invalid(fields.at('path'), 'expected two points or more');
-  return { action: 'drag', from: path[0], to: path[path.length - 1], ...heldKeys(fields) };
+  const via = path.slice(1, -1);
+  const bends = via.length === 0 ? {} : { via };
+  return { action: 'drag', from: path[0], ...bends, to: path[path.length - 1], ...heldKeys(fields) };
 }
 
 function heldKeys(fields: Fields): Modified {

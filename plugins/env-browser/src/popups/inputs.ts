@@ -9,6 +9,7 @@ const PRESSES: Readonly<Record<string, number>> = {
   double_click: 2,
   triple_click: 3,
   long_press: 1,
+  mouse_up: 1,
 };
 
 /** An action in the coordinates of a popup. */
@@ -24,6 +25,7 @@ export interface PopupInput {
 /** The effect of an action on an open popup; null if the action does not concern it. */
 export function effectOf(popup: Popup, { action, from, to, isTouch }: PopupInput): Effect | null {
   if (action.action === 'key') return keyEffect(popup, action.keys);
+  if (action.action === 'key_down') return keyEffect(popup, [action.key]);
   if (action.action === 'type') return typeEffect(popup, action.text);
   if (from === null || !isWithin(from, { x: 0, y: 0, ...popup.size })) return null;
   if (action.action === 'scroll') {

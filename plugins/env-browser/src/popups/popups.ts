@@ -14,7 +14,7 @@ import { Suggestions } from './suggestions';
 import { isWithin, type Box, type Choice, type Effect, type Popup, type Size } from './popup';
 
 /** Actions that do not close a popup that ignores them; keys then go to its control. */
-const STAYS_OPEN = new Set(['wait', 'finish', 'move', 'key', 'type']);
+const STAYS_OPEN = new Set(['wait', 'finish', 'move', 'mouse_up', 'key', 'key_down', 'key_up', 'type']);
 /** Keys that do not open suggestions. */
 const STILL_KEYS = new Set([
   'tab',

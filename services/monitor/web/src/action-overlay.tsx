@@ -70,7 +70,7 @@ function Label({ number, at: [x, y], size, unit }: { number: number; at: Point; 
 function Drawn({ action, size, unit }: { action: Action; size: Size; unit: number }) {
   const at = pointOf(action);
   const stroke = strokeOf(action, size);
-  if (stroke !== null) return <Arrow from={stroke[0]} to={stroke[1]} unit={unit} />;
+  if (stroke !== null) return <Arrow points={stroke} unit={unit} />;
   if (at === null) return null;
   const double = action.action === 'double_click' || action.action === 'triple_click';
   return (
@@ -97,16 +97,17 @@ function Cross({ at: [x, y], unit }: { at: Point; unit: number }) {
   );
 }
 
-function Arrow({ from, to, unit }: { from: Point; to: Point; unit: number }) {
+function Arrow({ points, unit }: { points: Point[]; unit: number }) {
   const head = useId();
-  const path = `M${from[0]} ${from[1]}L${to[0]} ${to[1]}`;
+  const [from] = points;
+  const path = `M${points.map((point) => point.join(' ')).join('L')}`;
   return (
     <g className="point">
       <marker id={head} viewBox="0 0 10 10" refX="7" refY="5" markerWidth="5" markerHeight="5" orient="auto">
         <path className="head" d="M0 0L10 5L0 10z" />
       </marker>
-      <path className="halo" d={path} strokeWidth={unit * 2.6} />
-      <path d={path} strokeWidth={unit * 1.3} markerEnd={`url(#${head})`} />
+      <path className="halo" d={path} strokeWidth={unit * 2.6} fill="none" />
+      <path d={path} strokeWidth={unit * 1.3} fill="none" markerEnd={`url(#${head})`} />
       <circle className="head" cx={from[0]} cy={from[1]} r={unit * 1.8} />
     </g>
   );
@@ -123,10 +124,13 @@ function pointOf({ x, y }: Action): Point | null {
 const DIRECTIONS: Record<string, Point> = { up: [0, -1], down: [0, 1], left: [-1, 0], right: [1, 0] };
 
 /**
- * Start and end of a stroke. A scroll points in the direction in which the view moves, a swipe in that of the finger.
+ * The points of a stroke, from its start to its end. A scroll points in the direction in which the view moves, a swipe in that of the finger.
  */
-function strokeOf(action: Action, size: Size): [Point, Point] | null {
-  if (isPoint(action.from) && isPoint(action.to)) return [action.from, action.to];
+function strokeOf(action: Action, size: Size): Point[] | null {
+  if (isPoint(action.from) && isPoint(action.to)) {
+    const via = Array.isArray(action.via) ? action.via.filter(isPoint) : [];
+    return [action.from, ...via, action.to];
+  }
   const direction = DIRECTIONS[String(action.direction)];
   if (direction === undefined) return null;
   const [x, y] = pointOf(action) ?? [size.width / 2, size.height / 2];
@@ -150,13 +154,19 @@ function describePlain(action: Action): string {
   const { action: name, ...rest } = action;
   const point = pointOf(action);
   if (name === 'type') return `type “${String(rest.text)}”`;
-  if (name === 'key' && Array.isArray(rest.keys)) return `key ${rest.keys.join(' + ')}`;
+  if (name === 'key' && Array.isArray(rest.keys))
+    return `key ${rest.keys.join(' + ')}${rest.seconds === undefined ? '' : ` for ${word(rest.seconds)} s`}`;
   if (name === 'button') return `button ${String(rest.button)}`;
   if (name === 'wait') return `wait ${String(rest.seconds)} s`;
   if (name === 'finish') return `finish: ${rest.success === true ? 'done' : 'failed'}`;
   if (isPoint(rest.from) && isPoint(rest.to))
     return `${String(name)} ${rest.from.join(', ')} → ${rest.to.join(', ')}`;
-  const words = [word(name).replace('_', ' '), word(rest.direction), word(rest.amount)].filter(Boolean);
+  const words = [
+    word(name).replace('_', ' '),
+    word(rest.key),
+    word(rest.direction),
+    word(rest.amount),
+  ].filter(Boolean);
   return `${words.join(' ')}${point === null ? '' : ` ${point.join(', ')}`}`;
 }
 

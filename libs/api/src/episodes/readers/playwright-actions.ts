@@ -27,11 +27,10 @@ export type TracedActions = ({ actions: Action[] } | { reason: string }) & {
   focus?: Box;
 };
 
-/** Calls that change the page otherwise than by mouse and keyboard, or hold buttons and keys. */
+/** Calls that change the page otherwise than by mouse and keyboard. */
 export const NOT_EXPRESSIBLE: ReadonlySet<string> = new Set([
   ...['goto', 'goBack', 'goForward', 'reload', 'navigate'],
   ...['selectOption', 'setInputFiles', 'dispatchEvent', 'drop'],
-  ...['mouseDown', 'mouseUp', 'keyboardDown', 'keyboardUp'],
 ]);
 
 /** A wheel notch of Chromium, in pixels. */
@@ -67,6 +66,14 @@ export function actionsOf(call: TracedCall, focus: Box | undefined): TracedActio
       return typed(params.text);
     case 'keyboardPress':
       return pressed(params.key);
+    case 'mouseDown':
+    case 'mouseUp':
+      return params.button === undefined || params.button === 'left'
+        ? { actions: [{ action: method === 'mouseDown' ? 'mouse_down' : 'mouse_up' }] }
+        : { reason: `${method} of another button than the left one` };
+    case 'keyboardDown':
+    case 'keyboardUp':
+      return heldKey(method === 'keyboardDown' ? 'key_down' : 'key_up', params.key);
     case 'mouseWheel':
       return wheel(params);
     default:
@@ -144,6 +151,11 @@ function pressed(chord: unknown): TracedActions {
   return unknown === undefined
     ? { actions: [{ action: 'key', keys: keys as string[] }] }
     : { reason: `press of the key ${unknown}` };
+}
+
+function heldKey(action: 'key_down' | 'key_up', name: unknown): TracedActions {
+  const key = keyOfName(name === 'ControlOrMeta' ? 'ctrl' : String(name));
+  return key === null ? { reason: `${action} of the key ${String(name)}` } : { actions: [{ action, key }] };
 }
 
 function wheel({ deltaX = 0, deltaY = 0 }: Record<string, unknown>): TracedActions | undefined {
