@@ -34,8 +34,19 @@ const USERS = 4_336;
 /** Allowance of a single process above the limit, for reserved virtual memory that is never touched. */
 const UNTOUCHED_BYTES = 2 * 2 ** 30;
 const OUTPUT_SHOWN = 400;
-const NO_SANDBOX =
-  'it finds no sandbox: install the one of its package (sudo apt-get install chromium-sandbox), or allow user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu)';
+const OR_NAMESPACES =
+  'or allow user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu)';
+/** Reasons by what Chromium says. */
+const SANDBOX_REASONS: readonly (readonly [said: string, reason: string])[] = [
+  [
+    'No usable sandbox',
+    `it finds no sandbox: install the one of its package (sudo apt-get install chromium-sandbox), ${OR_NAMESPACES}`,
+  ],
+  [
+    'SUID sandbox helper binary was found, but is not configured correctly',
+    `it cannot use its sandbox helper, which must belong to root and have mode 4755 (sudo apt-get install --reinstall chromium-sandbox): correct that outside of containers, ${OR_NAMESPACES}`,
+  ],
+];
 
 /**
  * Launches browsers with the strongest confinement available on this machine, which the first launch determines by
@@ -132,6 +143,7 @@ export class Launcher {
 }
 
 function reasonIn(said: string): string {
-  if (said.includes('No usable sandbox')) return NO_SANDBOX;
+  const known = SANDBOX_REASONS.find(([text]) => said.includes(text));
+  if (known !== undefined) return known[1];
   return said.length <= OUTPUT_SHOWN ? said : `… ${said.slice(-OUTPUT_SHOWN)}`;
 }

@@ -72,7 +72,7 @@ describe('the confinement of a browser', () => {
     await lab.start({ private_origins: [web.origin] });
     expect(lab.log).toEqual([
       expect.stringMatching(
-        /^warn Chromium runs without its sandbox; only pages from local folders are shown\. \S+ does not start: it finds no sandbox: install .*chromium-sandbox/,
+        /^warn Chromium runs without its sandbox; only pages from local folders are shown\. \S+ does not start: it (finds no sandbox|cannot use its sandbox helper).*chromium-sandbox\)/,
       ),
     ]);
     expect(await (await lab.open({ page: 'p' })).close()).toMatchObject({ title: 'local' });
@@ -93,11 +93,17 @@ describe('the confinement of a browser', () => {
     expect(chromiums().map(({ pid }) => statusOf(pid, 'Uid'))).not.toContain('0');
   });
 
-  it('names the missing sandbox, however much the browser says afterwards', async () => {
-    const said = `echo "No usable sandbox!" >&2; head -c 2000 /dev/zero | tr '\\0' x >&2; exit 1;`;
+  it.each([
+    ['No usable sandbox!', /does not start: it finds no sandbox: install/],
+    [
+      'The SUID sandbox helper binary was found, but is not configured correctly.',
+      /does not start: it cannot use its sandbox helper, which must belong to root and have mode 4755/,
+    ],
+  ])('names the missing sandbox, however much the browser says afterwards: %s', async (text, reason) => {
+    const said = `echo "${text}" >&2; head -c 2000 /dev/zero | tr '\\0' x >&2; exit 1;`;
     lab.programs.chromium = programOf(lab.folder, `case "$*" in *--no-sandbox*) ;; *) ${said} esac`);
     await lab.start();
-    expect(lab.log).toEqual([expect.stringMatching(/does not start: it finds no sandbox: install/)]);
+    expect(lab.log).toEqual([expect.stringMatching(reason)]);
   });
 
   it('names what keeps a browser from starting as another user, and starts it as it can', async () => {
