@@ -17,14 +17,9 @@ import {
 } from '@ui-rl/plugin-kit';
 import type { ActionFormat } from './action-format';
 import type { FrameOptions } from './frame';
+import type { McpOptions, OpenEnvOptions } from './options';
 import type { RemoteEnvironment } from './remote';
 import { OpenEnvSession } from './session';
-
-export interface RemoteOptions {
-  servers: string[];
-  sessions_per_server: number;
-  max_answer_mb: number;
-}
 
 /** Environment variables of the machine: allowed servers, and their keys. */
 export interface ServerVariables {
@@ -41,10 +36,11 @@ export interface Connected {
 /** Environments on servers of one protocol. */
 export class RemoteEnvironments implements Environment {
   private readonly episodes: OutsideEpisodes;
+  private readonly name: string;
 
   constructor(
     kind: { name: string; variables: ServerVariables },
-    { servers, sessions_per_server: places, max_answer_mb: maxMb }: RemoteOptions,
+    { servers, sessions_per_server: places, max_answer_mb: maxMb }: OpenEnvOptions | McpOptions,
     private readonly frame: FrameOptions,
     { variables = {}, log }: EnvironmentContext,
     private readonly connect: (server: OutsideServer, signal: AbortSignal) => Promise<Connected>,
@@ -62,8 +58,6 @@ export class RemoteEnvironments implements Environment {
     );
     this.episodes = new OutsideEpisodes(connections, places, log);
   }
-
-  private readonly name: string;
 
   open({ task, seed }: OpenOptions, { signal }: Deadline): Promise<Reply<EnvironmentSession>> {
     return asOutsideReply(async () => {

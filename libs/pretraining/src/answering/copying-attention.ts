@@ -20,7 +20,12 @@ const SLOW_NORM = 2;
 const SHARED = 0.35;
 /** Length of a copied character relative to its embedding, large enough to be the most probable next token. */
 const COPIED = 6;
+/** Scale of what heads read; what they write makes up for it. */
+const EARLIER_VALUE = 0.3;
+const COPIED_VALUE = 0.5;
+/** Components are divided by √(variance + this fraction of the largest). */
 const RIDGE = 0.3;
+const EMBEDDINGS = 'model.language_model.embed_tokens.weight';
 
 /** Directions of the residual stream, rows of unit length [N, width]. */
 interface Directions {
@@ -92,7 +97,7 @@ function shareComponent(
 ): void {
   const add = (rows: Float32Array, size: number) =>
     rows.forEach((_, at) => (rows[at] += SHARED * size * Math.sqrt(width) * shared[at % width]));
-  const embeddings = tensors.get('model.language_model.embed_tokens.weight')!.data;
+  const embeddings = tensors.get(EMBEDDINGS)!.data;
   add(embeddings, rootMeanSquare(embeddings));
   add(tensors.get('model.visual.merger.linear_fc2.bias')!.data, features);
 }
@@ -103,20 +108,17 @@ function setEarlierTokens(
   shape: DecoderShape,
 ): void {
   const { headDim, heads, keyHeads } = shape;
-  const query = headInputs(tensors, 0, 'q', shape);
-  const key = headInputs(tensors, 0, 'k', shape);
-  const value = headInputs(tensors, 0, 'v', shape);
-  const output = headOutputs(tensors, 0, shape);
+  const { query, key, value, output } = headsOf(tensors, 0, shape);
   const group = heads / keyHeads;
   const last = keyHeads - 1;
-  const size = rootMeanSquare(tensors.get('model.language_model.embed_tokens.weight')!.data);
+  const size = rootMeanSquare(tensors.get(EMBEDDINGS)!.data);
   key.clear(last);
   FAST_WEIGHTS.forEach((weight, index) => {
     key.set(last, index, shared, weight);
     for (const dimension of [index, index + headDim / 2]) scaleNormed(tensors, 0, dimension, FAST_NORM);
   });
   for (let dimension = 0; dimension < headDim; dimension++)
-    value.set(last, dimension, characters[dimension], 0.3);
+    value.set(last, dimension, characters[dimension], EARLIER_VALUE);
   for (let tokens = 1; tokens <= 2; tokens++) {
     const head = last * group + ((tokens - 1) % group);
     query.clear(head);
@@ -126,7 +128,7 @@ function setEarlierTokens(
       query.set(head, index + headDim / 2, shared, weight * Math.sin(angle));
     });
     for (let dimension = 0; dimension < headDim; dimension++) {
-      output.set(head, dimension, earlier[tokens - 1][dimension], size / 0.3);
+      output.set(head, dimension, earlier[tokens - 1][dimension], size / EARLIER_VALUE);
     }
   }
 }
@@ -137,41 +139,44 @@ function setInduction(
   shape: DecoderShape,
 ): void {
   const { headDim, heads, keyHeads } = shape;
-  const query = headInputs(tensors, 1, 'q', shape);
-  const key = headInputs(tensors, 1, 'k', shape);
-  const value = headInputs(tensors, 1, 'v', shape);
-  const output = headOutputs(tensors, 1, shape);
+  const { query, key, value, output } = headsOf(tensors, 1, shape);
   const group = heads / keyHeads;
   const half = COMPONENTS / 2;
-  for (let index = 0; index < COMPONENTS; index++)
-    scaleNormed(tensors, 1, dimensionOf(index, headDim), SLOW_NORM);
-  const size = rootMeanSquare(tensors.get('model.language_model.embed_tokens.weight')!.data) * Math.sqrt(3);
+  const at = (index: number) => dimensionOf(index, headDim);
+  for (let index = 0; index < COMPONENTS; index++) scaleNormed(tensors, 1, at(index), SLOW_NORM);
+  // After the first layer, the stream has the characters of three tokens.
+  const size = rootMeanSquare(tensors.get(EMBEDDINGS)!.data) * Math.sqrt(3);
   for (let pair = 0; pair < 2; pair++) {
     const keyHead = keyHeads - 2 + pair;
+    const queryHeads = Array.from({ length: group }, (_, each) => keyHead * group + each);
     key.clear(keyHead);
+    for (const head of queryHeads) query.clear(head);
     for (let index = 0; index < half; index++) {
       const component = pair * half + index;
       const scale = 1 / Math.sqrt(variances[component] + RIDGE * variances[0]);
-      key.set(keyHead, dimensionOf(index, headDim), previous[component], scale);
-      key.set(keyHead, dimensionOf(half + index, headDim), second[component], scale);
+      key.set(keyHead, at(index), previous[component], scale);
+      key.set(keyHead, at(half + index), second[component], scale);
+      for (const head of queryHeads) query.set(head, at(index), characters[component], scale);
+      // The first head of a group matches two characters, the others match one.
+      query.set(queryHeads[0], at(half + index), previous[component], scale);
     }
-    for (let dimension = 0; dimension < headDim; dimension++)
-      value.set(keyHead, dimension, characters[pair * headDim + dimension], 0.5);
-    for (let each = 0; each < group; each++) {
-      const head = keyHead * group + each;
-      query.clear(head);
-      for (let index = 0; index < half; index++) {
-        const component = pair * half + index;
-        const scale = 1 / Math.sqrt(variances[component] + RIDGE * variances[0]);
-        query.set(head, dimensionOf(index, headDim), characters[component], scale);
-        // The first head of a group matches two characters, the others match one.
-        if (each === 0) query.set(head, dimensionOf(half + index, headDim), previous[component], scale);
-      }
-      for (let dimension = 0; dimension < headDim; dimension++) {
-        output.set(head, dimension, characters[pair * headDim + dimension], (COPIED * size) / group / 0.5);
-      }
+    for (let dimension = 0; dimension < headDim; dimension++) {
+      const character = characters[pair * headDim + dimension];
+      value.set(keyHead, dimension, character, COPIED_VALUE);
+      for (const head of queryHeads)
+        output.set(head, dimension, character, (COPIED * size) / group / COPIED_VALUE);
     }
   }
+}
+
+/** Attention matrices of a layer. */
+function headsOf(tensors: ReadonlyMap<string, FloatTensor>, layer: number, shape: DecoderShape) {
+  return {
+    query: headInputs(tensors, layer, 'q', shape),
+    key: headInputs(tensors, layer, 'k', shape),
+    value: headInputs(tensors, layer, 'v', shape),
+    output: headOutputs(tensors, layer, shape),
+  };
 }
 
 /** Directions of the coordinates of an axis that heads read. */
