@@ -22,10 +22,11 @@ import { Asker } from './question';
 const SCREENS = 6;
 const QUESTIONS = 6;
 /**
- * Batches of the easy steps that ask for words on small parts of screens: sequences half as long, with a quarter of
+ * Batches of the first steps that ask for words on small parts of screens: sequences half as long, with a quarter of
  * the places, teach to match letters in fewer minutes.
  */
 const WORDS = {
+  steps: 1000,
   share: 0.75,
   screens: 8,
   partsPerScreen: 2,
@@ -56,7 +57,7 @@ export async function pointBatch(
   { seed, step, batch }: StepOfSupply,
 ): Promise<AskedScreen[]> {
   const random = new Random(mix32(mix32(seed ^ 0x9e3779b9) + step));
-  if (step < EASY_STEPS && random.chance(WORDS.share)) return wordBatch(source, folder, random, batch);
+  if (step < WORDS.steps && random.chance(WORDS.share)) return wordBatch(source, folder, random, batch);
   const viewport = viewportFor(random.next());
   const asked = [
     ...(await source.any(random, SCREENS * batch, viewport)).map((screen) => ({
