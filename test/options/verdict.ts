@@ -8,7 +8,6 @@ import {
   SettingsError,
   type RunFile,
 } from '@ui-rl/settings';
-import { algorithmOptions } from '../../services/learner/src/run-options';
 import { makeAlgorithm } from '../../services/learner/src/training/algorithm';
 import { Named } from './named';
 import type { OptionSet } from './option-sets';
@@ -16,7 +15,7 @@ import type { OptionSet } from './option-sets';
 /** The verdict on an option set; `unsound`: it neither starts nor is refused with the name of an option. */
 export type Verdict = { outcome: 'starts' } | { outcome: 'refused' | 'unsound'; message: string };
 
-/** Judges option sets like a run: parsed, stored, parsed again, and converted to the learner's options. */
+/** Judges option sets like a run: parsed, stored, parsed again, and its algorithm created. */
 export class Judge {
   private readonly named: Named;
 
@@ -45,7 +44,7 @@ export class Judge {
   }
 
   private start(run: RunFile): void {
-    makeAlgorithm(algorithmOptions(run), this.registry, run.training.max_steps);
+    makeAlgorithm(run, this.registry);
     // A run file with local paths is announced with the addresses of uploaded copies instead.
     const isPlaced = run.logging.log_path !== undefined || !isModelName(run.model.name);
     if (isPlaced || run.plugins.length > 0 || filesOfRun(run, this.registry).length > 0) return;

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@ui-rl/testkit';
 import { stepFolder } from '@ui-rl/contracts';
 import { LearnerWorld, type Changes } from '../test/learner-world';
-import { CRITIC_CHANGES } from '../test/with-critic';
+import { WITH_CRITIC } from '../test/learning-options';
 
 /** Exercises everything that a step depends on besides its batch: optimizer state, schedule, dropout seeds. */
 const STEPS = 4;
@@ -65,7 +65,7 @@ const TEACHER_CHANGES: Changes = {
 
 it.each<[string, Changes]>([
   ['a policy', {}],
-  ['a policy and its critic', CRITIC_CHANGES],
+  ['a policy and its critic', WITH_CRITIC],
   ['a policy with a teacher', TEACHER_CHANGES],
 ])(
   'gives the same weights step by step, wherever its process ended: %s',

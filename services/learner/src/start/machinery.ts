@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describeError } from '@ui-rl/retry';
 import { type PromptFolder, checkRendererName, loadPromptFolder, makeRenderer } from '@ui-rl/models';
-import type { Engine, EngineContext, Log, Sampler } from '@ui-rl/plugin-kit';
+import type { Engine, EngineContext, Log, Sampler, TrainedModel } from '@ui-rl/plugin-kit';
 import { Misconfigured } from '@ui-rl/service';
 import { readVariables, trainableOf, type RunFile } from '@ui-rl/settings';
 import type { LearnerState } from '../checkpoints/checkpoint-folder';
@@ -10,7 +10,6 @@ import type { FoundModel } from '../model-source';
 import { probesOf } from '../policy/probes';
 import { BusProcesses } from '../policy/sampler-processes';
 import { Screenshots } from '../policy/screenshots';
-import { algorithmOptions } from '../run-options';
 import { type Algorithm, makeAlgorithm } from '../training/algorithm';
 import { openStored } from '../training/stored/open-stored';
 import type { StoredEpisodes } from '../training/stored/stored-episodes';
@@ -41,8 +40,7 @@ export async function startMachinery(
   const { bus, run, options, machine, components, lease } = start;
   const { model, training } = options;
   const { deterministic } = training;
-  const algorithm = makeAlgorithm(algorithmOptions(options), components, training.max_steps);
-  const { critic } = algorithm;
+  const algorithm = makeAlgorithm(options, components);
   const folder = withThinking(await loadPromptFolder(modelDir), model);
   checkRenderer(model, folder);
   const { runId } = run.record;
@@ -59,15 +57,7 @@ export async function startMachinery(
     cacheDir: machine.cacheDir,
     models: [
       { name: POLICY, role: 'policy', trainable: trainableOf(model) },
-      ...(critic === undefined
-        ? []
-        : [
-            {
-              name: CRITIC,
-              role: 'critic' as const,
-              trainable: { mode: 'lora' as const, lora: critic.lora },
-            },
-          ]),
+      ...(algorithm.critic === undefined ? [] : [criticModel(options)]),
     ],
     maxRows: options.rollout.concurrency,
     maxSequence: model.max_sequence,
@@ -102,7 +92,7 @@ export async function startMachinery(
       log,
     });
     refuseUpdatesInFlight(options, sampler);
-    const models = new RunModels(engine, critic !== undefined);
+    const models = new RunModels(engine, algorithm.critic !== undefined);
     return { algorithm, folder, stored, screenshots, engine, models, sampler, teacher };
   } catch (error) {
     await processes?.stop();
@@ -110,6 +100,12 @@ export async function startMachinery(
     await engine.stop();
     throw error;
   }
+}
+
+/** The critic's adapter; without dropout, because values must be the same in every pass. */
+function criticModel({ critic }: RunFile): TrainedModel {
+  const lora = { ...critic.lora, dropout: 0, vision: false, rslora: false };
+  return { name: CRITIC, role: 'critic', trainable: { mode: 'lora', lora } };
 }
 
 /** Forwards the engine's warnings to observers of the run. */

@@ -142,6 +142,9 @@ function delayed(algorithm: Algorithm, steps: number): Algorithm {
   return {
     ...algorithm,
     schedule: { factor: (step) => schedule.factor(step - steps) },
-    critic: critic && { ...critic, warmupSteps: critic.warmupSteps + steps },
+    critic: critic && {
+      ...critic,
+      options: { ...critic.options, warmup_steps: critic.options.warmup_steps + steps },
+    },
   };
 }

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import type { Turn } from '@ui-rl/contracts';
 import { loadComponents, type ComponentRegistry, type Engine } from '@ui-rl/plugin-kit';
 import { groupOf, turnOf } from '../../test/groups';
+import { type Changes, optionsWith } from '../../test/learning-options';
 import type { Group } from '../episodes/groups';
-import { makeAlgorithm, type AlgorithmOptions } from './algorithm';
+import { makeAlgorithm } from './algorithm';
 import { BatchTrainer, type BatchResult } from './batch-trainer';
 import { sequenceOf, toScore } from './turn-data';
 
@@ -54,8 +55,8 @@ const plain = {
   name: 'plain',
   create: () => ({ weights: (turns) => turns.map(({ proximalLogprobs }) => proximalLogprobs.map(() => 1)) }),
 };
-const returnsLoss = { kind: 'policy-loss', name: 'regress', inputs: ['returns'], scope: 'token', create: () => ({}) };
-const critic = { kind: 'policy-loss', name: 'critic', inputs: ['values'], scope: 'token', create: () => ({}) };
+const returnsLoss = { kind: 'policy-loss', name: 'regress', inputs: ['advantages', 'returns'], scope: 'token', create: () => ({}) };
+const critic = { kind: 'policy-loss', name: 'critic', inputs: ['advantages', 'values'], scope: 'token', create: () => ({}) };
 const seer = { kind: 'advantage', name: 'seer', inputs: ['values'], create: () => ({ estimate: () => ({}) }) };
 module.exports.components = [parity, nearReference, plainDescent, plain, returnsLoss, critic, seer];
 `;
@@ -127,28 +128,23 @@ async function logprobOf(turn: Turn, policy = 'policy', of = engine): Promise<nu
 
 function train(
   groups: Group[],
-  changes: Partial<AlgorithmOptions> = {},
+  changes: Changes = {},
   steps = 1,
   before = 0,
   teacher?: Engine,
 ): Promise<BatchResult> {
-  const options: AlgorithmOptions = {
-    advantage: { name: 'dr_grpo' },
-    loss: { name: 'importance_sampling' },
-    regularizers: [],
-    klPenaltyCoef: 0,
-    computePostKl: false,
-    correction: { name: 'none' },
-    optimizer: { name: 'adamw' },
-    schedule: { name: 'constant' },
-    aggregation: 'token-mean',
-    learningRate: 2e-3,
-    maxGradNorm: 1,
-    substeps: 1,
-    minibatches: 1,
+  const options = {
+    'algorithm.advantage': 'dr_grpo',
+    'algorithm.loss': 'importance_sampling',
+    'training.learning_rate': 2e-3,
     ...changes,
   };
-  const trainer = new BatchTrainer(engine, makeAlgorithm(options, components, 0), context, teacher);
+  const trainer = new BatchTrainer(
+    engine,
+    makeAlgorithm(optionsWith(components, options), components),
+    context,
+    teacher,
+  );
   const repeat = async (left: number): Promise<BatchResult> => {
     const result = await trainer.train(groups, before, 'none');
     return left > 1 ? repeat(left - 1) : result;
@@ -159,7 +155,11 @@ function train(
 it('makes turns more or less probable as the estimator says, turn by turn', async () => {
   const turns = [await play([5, 6, 7], 1), await play([8, 9], 2), await play([10, 11], 3)];
   const before = await Promise.all(turns.map((turn) => logprobOf(turn)));
-  const { metrics } = await train([groupOf(0, [{ turns }])], { advantage: { name: 'by-turn', scale: 2 } }, 3);
+  const { metrics } = await train(
+    [groupOf(0, [{ turns }])],
+    { 'algorithm.advantage': { name: 'by-turn', scale: 2 } },
+    3,
+  );
   const after = await Promise.all(turns.map((turn) => logprobOf(turn)));
   expect(after.map((value, index) => Math.sign(value - before[index]))).toEqual([1, -1, 1]);
   expect(metrics).toMatchObject({ 'advantage/scale': 2, 'optim/samples': 3, 'optim/lr': 2e-3 });
@@ -179,7 +179,7 @@ it('trains pairs with a loss of sequences against the base model', async () => {
     return sums[0] + sums[1] - sums[2];
   };
   const before = await marginNow();
-  const dpo = { loss: { name: 'dpo', beta: 0.5 } };
+  const dpo = { 'algorithm.loss': { name: 'dpo', beta: 0.5 } };
   const first = await train(groups, dpo);
   // Initially there is no preference: −log σ(0).
   expect(first.metrics['optim/loss']).toBeCloseTo(Math.LN2, 4);
@@ -197,7 +197,10 @@ it('takes steps with an optimizer from outside', async () => {
     { reward: 0, turns: other },
   ]);
   const before = await logprobOf(turns[0]);
-  const { digest } = await train([group], { optimizer: { name: 'plain-descent' }, learningRate: 0.5 });
+  const { digest } = await train([group], {
+    'training.optimizer': { name: 'plain-descent' },
+    'training.learning_rate': 0.5,
+  });
   expect(digest).toMatch(/^[0-9a-f]{64}$/);
   expect(await logprobOf(turns[0])).toBeGreaterThan(before);
 });
@@ -206,25 +209,33 @@ it('gives estimators the log-probabilities of the base model, at any policy vers
   const turn = await play([5, 6, 7], 1);
   const group = groupOf(0, [{ turns: [turn] }]);
   const base = (await logprobOf(turn)) / turn.tokenIds.length;
-  await train([group], { advantage: { name: 'by-turn' } }, 3);
+  await train([group], { 'algorithm.advantage': { name: 'by-turn' } }, 3);
   expect(Math.abs((await logprobOf(turn)) / turn.tokenIds.length - base)).toBeGreaterThan(1e-3);
   turn.logprobs = turn.logprobs.map(() => 0);
   const { metrics } = await train([group], {
-    advantage: { name: 'reference' },
-    correction: { name: 'plain' },
+    'algorithm.advantage': { name: 'reference' },
+    'algorithm.correction': { name: 'plain' },
   });
   // Ratio and weight are 1 before the step, so the loss is minus the mean advantage.
   expect(metrics['optim/loss']).toBeCloseTo(-base, 4);
 });
 
 describe('a teacher', () => {
-  const distilled = { advantage: { name: 'distillation' }, learningRate: 1e-2 };
+  const distilled = {
+    'algorithm.advantage': { name: 'distillation' },
+    'teacher.name': 'fixture',
+    'training.learning_rate': 1e-2,
+  };
   let teacher: Engine;
 
   /** Its policy finds a turn more probable than the base model does. */
   beforeEach(async () => {
     const turn = await play([5, 6, 7], 1);
-    await train([groupOf(0, [{ turns: [turn] }])], { advantage: { name: 'by-turn' }, learningRate: 5e-3 }, 4);
+    await train(
+      [groupOf(0, [{ turns: [turn] }])],
+      { 'algorithm.advantage': { name: 'by-turn' }, 'training.learning_rate': 5e-3 },
+      4,
+    );
     [teacher, engine] = [engine, await startEngine()];
   });
   afterEach(() => teacher.stop());
@@ -295,8 +306,8 @@ it('corrects for tokens that another policy sampled: weights up to a cap, ratios
   const tokens = turn.tokenIds.length;
   turn.logprobs = turn.logprobs.map((logprob, index) => logprob - (index === 0 ? 1 : -1));
   const { metrics } = await train([groupOf(0, [{ turns: [turn] }])], {
-    advantage: { name: 'by-turn' },
-    correction: { name: 'tis', importance_ratio_cap: 2 },
+    'algorithm.advantage': { name: 'by-turn' },
+    'algorithm.correction': { name: 'tis', importance_ratio_cap: 2 },
   });
   // Advantage 1, ratio 1; the first token has weight min(e, 2), the others 1/e.
   expect(metrics['optim/loss']).toBeCloseTo(-(2 + (tokens - 1) / Math.E) / tokens, 4);
@@ -310,7 +321,7 @@ it('leaves turns and pairs out of which a correction masks all tokens, and takes
   const expected = near.tokenIds.length;
   far.logprobs = far.logprobs.map((logprob) => logprob - 3);
   const correction = { name: 'mis', importance_ratio_of: 'turn-mean' };
-  const masked = { advantage: { name: 'by-turn' }, correction };
+  const masked = { 'algorithm.advantage': { name: 'by-turn' }, 'algorithm.correction': correction };
   const { metrics, tokens } = await train([groupOf(0, [{ turns: [near, far] }])], masked);
   expect(metrics).toMatchObject({ 'optim/samples': 1, 'optim/substeps': 1 });
   expect(tokens).toBe(expected);
@@ -326,7 +337,9 @@ it('leaves turns and pairs out of which a correction masks all tokens, and takes
     { reward: 1, turns: [near] },
     { reward: 0, turns: [far] },
   ]);
-  expect(await train([pair], { loss: { name: 'dpo' }, correction })).toMatchObject({ tokens: 0 });
+  expect(
+    await train([pair], { 'algorithm.loss': { name: 'dpo' }, 'algorithm.correction': correction }),
+  ).toMatchObject({ tokens: 0 });
 });
 
 /** Two episodes: one of two turns, one that passes the first screen of the other. */
@@ -339,10 +352,10 @@ async function passing(): Promise<[Turn, Turn, Turn]> {
   return [shared, alone, other];
 }
 
-it.each<[string, Partial<AlgorithmOptions>, Partial<Turn>]>([
+it.each<[string, Changes, Partial<Turn>]>([
   // Both have the same reward, and no other turn saw the second screen: exactly 0.
-  ['has no advantage', { advantage: { name: 'gigpo' } }, {}],
-  ['is too old', { advantage: { name: 'by-turn' } }, { policyVersion: 0 }],
+  ['has no advantage', { 'algorithm.advantage': { name: 'gigpo' } }, {}],
+  ['is too old', { 'algorithm.advantage': { name: 'by-turn' } }, { policyVersion: 0 }],
 ])('has ratios of episodes speak of a turn, too, that %s', async (_, changes, change) => {
   const [shared, alone, other] = await passing();
   // Far less probable under the sampler than under the policy.
@@ -352,23 +365,29 @@ it.each<[string, Partial<AlgorithmOptions>, Partial<Turn>]>([
     { reward: 1, turns: [other] },
   ]);
   const correction = { name: 'mis', importance_ratio_of: 'episode-mean' };
-  const { metrics, tokens } = await train([group], { ...changes, correction }, 1, 1);
+  const { metrics, tokens } = await train([group], { ...changes, 'algorithm.correction': correction }, 1, 1);
   expect(tokens).toBe(other.tokenIds.length);
   expect(metrics['optim/samples']).toBe(1);
   const all = shared.tokenIds.length + other.tokenIds.length;
   expect(metrics['optim/correction_masked']).toBeCloseTo(shared.tokenIds.length / all, 6);
   // The probability of each one is unchanged.
   const ofTurns = { ...correction, importance_ratio_of: 'turn-mean' };
-  expect((await train([group], { ...changes, correction: ofTurns }, 1, 1)).metrics).toMatchObject({
-    'optim/samples': 2,
-    'optim/correction_masked': 0,
-  });
+  expect((await train([group], { ...changes, 'algorithm.correction': ofTurns }, 1, 1)).metrics).toMatchObject(
+    {
+      'optim/samples': 2,
+      'optim/correction_masked': 0,
+    },
+  );
 });
 
 /** A group with equal rewards, played by a policy that has moved away from the base model. */
 async function drifted(): Promise<{ group: Group; turns: Turn[] }> {
   const lesson = await play([5, 6, 7], 1);
-  await train([groupOf(0, [{ turns: [lesson] }])], { advantage: { name: 'by-turn', scale: 3 } }, 4);
+  await train(
+    [groupOf(0, [{ turns: [lesson] }])],
+    { 'algorithm.advantage': { name: 'by-turn', scale: 3 } },
+    4,
+  );
   const turns = [await play([5, 6, 7], 1), await play([5, 6, 7], 2)];
   return {
     group: groupOf(
@@ -391,13 +410,15 @@ it('adds regularizers to the loss, also where no advantage is left', async () =>
   const { group, turns } = await drifted();
   const before = await driftOf(turns);
   expect(before).toBeGreaterThan(0.02);
-  const pulled = { regularizers: [{ name: 'kl', coef: 1, estimator: 'k1' }, { name: 'entropy' }] };
+  const pulled = {
+    'algorithm.regularizers': [{ name: 'kl', coef: 1, estimator: 'k1' }, { name: 'entropy' }],
+  };
   const { metrics } = await train([group], pulled);
   expect(metrics['optim/regularizer/kl/divergence']).toBeCloseTo(before, 4);
   expect(metrics['optim/regularizer/kl']).toBeCloseTo(before, 4);
   expect(metrics['optim/regularizer/entropy']).toBeCloseTo(-0.001 * metrics['optim/entropy'], 6);
   expect(metrics['optim/loss']).toBeCloseTo(before - 0.001 * metrics['optim/entropy'], 4);
-  await train([group], { regularizers: [{ name: 'kl', coef: 1, estimator: 'k2' }] }, 3);
+  await train([group], { 'algorithm.regularizers': [{ name: 'kl', coef: 1, estimator: 'k2' }] }, 3);
   expect(await driftOf(turns)).toBeLessThan(before - 0.01);
 });
 
@@ -405,7 +426,10 @@ it('takes drift from the base model off the advantages, and measures how far a s
   const { group, turns } = await drifted();
   const drift = await driftOf(turns);
   const before = await Promise.all(turns.map((turn) => logprobOf(turn)));
-  const { metrics } = await train([group], { klPenaltyCoef: 0.5, computePostKl: true });
+  const { metrics } = await train([group], {
+    'algorithm.kl_penalty_coef': 0.5,
+    'algorithm.compute_post_kl': true,
+  });
   expect(metrics.kl_policy_base).toBeCloseTo(drift, 4);
   // Penalties sum to 0, and so does a loss with ratios of 1.
   expect(metrics['optim/loss']).toBeCloseTo(0, 4);
@@ -426,7 +450,7 @@ it('splits a batch into optimizer steps by groups, and takes none where nothing 
       ),
     );
   const groups = [await groupWith(0, [1, 0]), await groupWith(1, [1, 1]), await groupWith(2, [0, 1])];
-  const { metrics, digest } = await train(groups, { substeps: 3 });
+  const { metrics, digest } = await train(groups, { 'training.num_substeps': 3 });
   expect(metrics).toMatchObject({ 'optim/substeps': 2, 'optim/samples': 4 });
   const nothing = await train([groups[1]]);
   expect(nothing).toMatchObject({ digest: 'none', tokens: 0, metrics: { 'optim/substeps': 0 } });
@@ -434,9 +458,11 @@ it('splits a batch into optimizer steps by groups, and takes none where nothing 
 });
 
 it.each([
-  ['advantage', 'seer', 'advantage seer reads values, which this run does not have: no critic'],
-  ['loss', 'critic', 'policy-loss critic reads values, which this run does not have: no critic'],
-  ['loss', 'regress', 'policy-loss regress reads returns, which this run does not have: advantage dr_grpo'],
+  ['advantage', 'seer', 'advantage seer reads values, which this run does not have: advantage seer'],
+  ['loss', 'critic', 'policy-loss critic reads values, which this run does not have: advantage by-turn'],
+  ['loss', 'regress', 'policy-loss regress reads returns, which this run does not have: advantage by-turn'],
 ])('refuses an %s that reads inputs which the run does not compute, by name', async (part, name, message) => {
-  await expect(async () => train([], { [part]: { name } })).rejects.toThrow(message);
+  await expect(async () =>
+    train([], { 'algorithm.advantage': 'by-turn', [`algorithm.${part}`]: { name } }),
+  ).rejects.toThrow(message);
 });

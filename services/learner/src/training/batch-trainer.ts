@@ -83,8 +83,8 @@ export class BatchTrainer {
     private readonly context: SequenceContext,
     private readonly teacher?: Engine,
   ) {
-    const { critic, minibatches } = algorithm;
-    this.critic = critic && new CriticTrainer(engine, critic, minibatches);
+    const { critic, training } = algorithm;
+    this.critic = critic && new CriticTrainer(engine, critic, training.num_minibatches);
   }
 
   /**
@@ -103,22 +103,23 @@ export class BatchTrainer {
     }: BesideBatch = {},
   ): Promise<BatchResult> {
     const began = performance.now();
-    const { learningRate: peak, schedule, substeps, critic } = this.algorithm;
-    const learningRate = peak * schedule.factor(step) * learningRateFactor;
+    const { options, training, schedule, critic } = this.algorithm;
+    const learningRate = training.learning_rate * schedule.factor(step) * learningRateFactor;
     const kept = carried.kept.map((trajectory, index) =>
       Group.replayed(index, `kept-${index}`, [trajectory]),
     );
     const groups = [...fresh, ...kept];
     const replayed = new Set(groups.filter(({ isReplayed }) => isReplayed).flatMap(turnsOf));
-    const { parts, metrics, ...prepared } = await this.prepare(groups, substepsOf(fresh, kept, substeps), {
+    const substeps = substepsOf(fresh, kept, training.num_substeps);
+    const { parts, metrics, ...prepared } = await this.prepare(groups, substeps, {
       ...{ bound: { step, maxStepsOffPolicy }, replayed, memory: carried.memory, untrained },
     });
-    const movedSince = this.algorithm.computePostKl
+    const movedSince = options.compute_post_kl
       ? await this.movement(parts.flatMap(({ policy }) => policy))
       : undefined;
     const results: Record<string, number>[] = [];
     const criticResults: Record<string, number>[] = [];
-    const isWarmup = critic !== undefined && step < critic.warmupSteps;
+    const isWarmup = critic !== undefined && step < critic.options.warmup_steps;
     const logprobs = new Map<Turn, Float32Array>();
     let newest = digest;
     for (const part of parts) {
@@ -158,7 +159,7 @@ export class BatchTrainer {
     substeps: readonly Group[][],
     { bound, replayed, ...told }: Told & { bound: StalenessBound; replayed: ReadonlySet<Turn> },
   ): Promise<{ parts: Part[]; advantages: PerTurn; metrics: Record<string, number>; carried: Carried }> {
-    const { lossComponent, lossInputs, skipsZeroAdvantages, aggregation, constantTokens } = this.algorithm;
+    const { options: algorithm, lossComponent, lossInputs, skipsZeroAdvantages } = this.algorithm;
     const sequences = await this.sequencesOf(groups);
     const reference = new TurnLogprobs((missing) => this.logprobs(REFERENCE, missing));
     // Replayed episodes are old on purpose.
@@ -173,7 +174,9 @@ export class BatchTrainer {
     const { scope } = lossComponent;
     const advantagesAreWeights = this.algorithm.advantage.gives === 'selection';
     const options = {
-      ...{ scope, skipsZeroAdvantages, advantagesAreWeights, aggregation, constantTokens, mayTrain },
+      ...{ scope, skipsZeroAdvantages, advantagesAreWeights, mayTrain },
+      aggregation: algorithm.loss_aggregation,
+      constantTokens: algorithm.constant_tokens,
     };
     const parts = substeps.map((part): Part => ({
       policy: trainedTurns(part, sequences, advantages, options),
@@ -273,10 +276,10 @@ export class BatchTrainer {
     reference: TurnLogprobs,
     mayTrain: MayTrain,
   ): Promise<PenalizedAdvantages> {
-    const { klPenaltyCoef } = this.algorithm;
-    if (klPenaltyCoef === 0) return { advantages, metrics: {} };
+    const { kl_penalty_coef: coefficient } = this.algorithm.options;
+    if (coefficient === 0) return { advantages, metrics: {} };
     const trained = [...sequences.values()].filter(({ turn }) => advantages.has(turn));
-    return penalizeDrift(advantages, await reference.of(trained), klPenaltyCoef, mayTrain);
+    return penalizeDrift(advantages, await reference.of(trained), coefficient, mayTrain);
   }
 
   /** Starts to measure how far the policy moves on the tokens of these turns. */
@@ -313,8 +316,8 @@ export class BatchTrainer {
     learningRate: number,
     replayed: ReadonlySet<Turn>,
   ): Promise<{ metrics: Record<string, number>; digest: string; logprobs: [Turn, Float32Array][] }> {
-    const { loss, lossComponent, lossInputs, regularizers, optimizer, maxGradNorm, minibatches } =
-      this.algorithm;
+    const { options, training, lossComponent, lossInputs } = this.algorithm;
+    const { optimizer, max_grad_norm: maxGradNorm, num_minibatches: minPasses } = training;
     const turns = part.map((turn) => toTrain(turn, lossInputs, lossComponent.scope));
     const { data, owners } = mergeContinuations(
       turns,
@@ -323,9 +326,9 @@ export class BatchTrainer {
     const passes = await this.engine.forwardBackward({
       model: POLICY,
       data,
-      loss,
-      regularizers,
-      minPasses: minibatches,
+      loss: options.loss,
+      regularizers: options.regularizers,
+      minPasses,
     });
     const updated = await this.engine.optimStep({ model: POLICY, optimizer, learningRate, maxGradNorm });
     const logprobs = part.map(({ sequence }, index): [Turn, Float32Array] => [

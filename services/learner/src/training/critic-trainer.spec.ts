@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import type { Turn } from '@ui-rl/contracts';
 import { loadComponents, type ComponentRegistry, type Engine } from '@ui-rl/plugin-kit';
 import { groupOf, turnOf } from '../../test/groups';
-import { WITH_CRITIC } from '../../test/with-critic';
+import { type Changes, optionsWith, WITH_CRITIC } from '../../test/learning-options';
 import { RunModels } from '../checkpoints/run-models';
 import type { Group } from '../episodes/groups';
-import { makeAlgorithm, type Algorithm, type AlgorithmOptions } from './algorithm';
+import { makeAlgorithm, type Algorithm } from './algorithm';
 import { BatchTrainer } from './batch-trainer';
 import { valueMetrics } from './critic-trainer';
 
 const model = join(__dirname, '../../../../test/golden/fixtures/qwen3-vl-a/model');
-const { lora } = WITH_CRITIC.critic;
+const lora = { rank: 2, alpha: 4, targets: 'attention', dropout: 0, vision: false, rslora: false };
 
 let components: ComponentRegistry;
 let engine: Engine;
@@ -45,29 +45,15 @@ beforeEach(async () => {
 });
 afterEach(() => engine.stop());
 
-function algorithmWith(changes: Partial<AlgorithmOptions> = {}): Algorithm {
-  const options: AlgorithmOptions = {
-    ...WITH_CRITIC,
-    correction: { name: 'none' },
-    regularizers: [],
-    klPenaltyCoef: 0,
-    computePostKl: false,
-    optimizer: { name: 'adamw' },
-    schedule: { name: 'constant' },
-    aggregation: 'token-mean',
-    learningRate: 2e-3,
-    maxGradNorm: 1,
-    substeps: 1,
-    minibatches: 1,
-    ...changes,
-  };
-  return makeAlgorithm(options, components, 0);
+function algorithmWith(changes: Changes = {}): Algorithm {
+  const options = { ...WITH_CRITIC, 'training.learning_rate': 2e-3, ...changes };
+  return makeAlgorithm(optionsWith(components, options), components);
 }
 
 /** The same episodes are trained on repeatedly. */
 const ANY_AGE = { maxStepsOffPolicy: 100 };
 
-function trainerWith(changes: Partial<AlgorithmOptions> = {}): BatchTrainer {
+function trainerWith(changes?: Changes): BatchTrainer {
   const context = { imageTokenId: -1, imagesOfPrompt: () => Promise.resolve([]) };
   return new BatchTrainer(engine, algorithmWith(changes), context);
 }
@@ -101,7 +87,7 @@ async function groups(): Promise<Group[]> {
 
 it('learns what states are worth, which leaves ever less to the advantages', async () => {
   const batch = await groups();
-  const trainer = trainerWith({ advantage: { name: 'gae', gamma: 1, gae_lambda: 1 } });
+  const trainer = trainerWith({ 'algorithm.advantage': { name: 'gae', gamma: 1, gae_lambda: 1 } });
   const steps: Record<string, number>[] = [];
   for (let step = 0; step < 15; step += 1)
     steps.push((await trainer.train(batch, step, 'none', ANY_AGE)).metrics);
@@ -121,8 +107,7 @@ function tokensOf({ trajectories }: Group): number[] {
 
 it('is warmed up alone', async () => {
   const batch = await groups();
-  const critic = { ...WITH_CRITIC.critic, warmupSteps: 1 };
-  const trainer = trainerWith({ critic, substeps: 2 });
+  const trainer = trainerWith({ 'critic.warmup_steps': 1, 'training.num_substeps': 2 });
   const before = await engine.forward({ model: 'critic', data: [score(batch)] });
   const warm = await trainer.train(batch, 0, 'unchanged', ANY_AGE);
   expect(warm).toMatchObject({ digest: 'unchanged', tokens: 0, metrics: { 'optim/substeps': 0 } });
@@ -136,7 +121,12 @@ it('is warmed up alone', async () => {
 it('takes its part of the time of a step, as do the passes that only look', async () => {
   const batch = await groups();
   const passes = timePasses();
-  const { metrics } = await trainerWith({ computePostKl: true }).train(batch, 0, 'none', ANY_AGE);
+  const { metrics } = await trainerWith({ 'algorithm.compute_post_kl': true }).train(
+    batch,
+    0,
+    'none',
+    ANY_AGE,
+  );
   expect(metrics['time/train']).toBeGreaterThanOrEqual(passes.seconds);
 });
 
@@ -193,11 +183,9 @@ it('is saved, restored and begun from together with the policy, or new where a c
   }
 });
 
-it('is refused where nothing gives it returns, and absent where nothing reads values', () => {
-  expect(() => algorithmWith({ critic: undefined })).toThrow(
-    'advantage gae reads values, which this run does not have: no critic is trained beside the policy',
-  );
-  expect(algorithmWith({ advantage: { name: 'grpo' } }).critic).toBeUndefined();
+it('is absent where nothing reads values', () => {
+  const grpo = optionsWith(components, { 'algorithm.advantage': 'grpo' });
+  expect(makeAlgorithm(grpo, components).critic).toBeUndefined();
   expect(algorithmWith().critic?.lossComponent.name).toBe('value');
 });
 

@@ -1,24 +1,14 @@
 import { mean } from '@ui-rl/algorithms';
 import type { Turn } from '@ui-rl/contracts';
-import type { ComponentChoice, Engine, LoraOptions, PolicyLossComponent } from '@ui-rl/plugin-kit';
+import type { Engine, PolicyLossComponent } from '@ui-rl/plugin-kit';
+import type { CriticGroup } from '@ui-rl/settings';
 import { CRITIC } from '../checkpoints/run-models';
 import type { PerTurn } from './experience';
 import { engineMetrics } from './step-metrics';
 import { atSampledTokens, toScore, toTrain, type TrainedTurn, type TurnSequence } from './turn-data';
 
-/** Options of a critic that is trained beside the policy. */
-export interface CriticOptions {
-  lora: LoraOptions;
-  loss: ComponentChoice;
-  optimizer: ComponentChoice;
-  learningRate: number;
-  /** Maximum gradient norm (clipping); 0 = no clipping. */
-  maxGradNorm: number;
-  /** Number of steps at the start of a run in which only the critic is trained. */
-  warmupSteps: number;
-}
-
-export interface CriticAlgorithm extends CriticOptions {
+export interface CriticAlgorithm {
+  options: CriticGroup;
   lossComponent: PolicyLossComponent;
 }
 
@@ -41,7 +31,8 @@ export class CriticTrainer {
 
   /** One optimizer step. @returns metrics as `critic/<name>` */
   async step(part: readonly TrainedTurn[]): Promise<Record<string, number>> {
-    const { loss, lossComponent, optimizer, learningRate, maxGradNorm } = this.critic;
+    const { options, lossComponent } = this.critic;
+    const { loss, optimizer, learning_rate: learningRate, max_grad_norm: maxGradNorm } = options;
     const { inputs, scope } = lossComponent;
     const passes = await this.engine.forwardBackward({
       model: CRITIC,

@@ -3,10 +3,11 @@ import { groupOf, turnOf } from '../../test/groups';
 import { experienceOf } from './experience';
 import { overlongPenalty, withOverlongPenalty } from './overlong';
 
-const options = { maxTokens: 10, buffer: 4, penalty: 0.5 };
+const options = { overlong_buffer: 4, overlong_penalty: 0.5 };
+const MAX_TOKENS = 10;
 
 it('takes reward off an answer in a line over the last tokens before the limit', () => {
-  const lost = [1, 6, 7, 8, 10, 12].map((tokens) => overlongPenalty(tokens, options));
+  const lost = [1, 6, 7, 8, 10, 12].map((tokens) => overlongPenalty(tokens, options, MAX_TOKENS));
   expect(lost).toEqual([0, 0, 0.125, 0.25, 0.5, 0.5]);
 });
 
@@ -26,7 +27,7 @@ describe('an estimator that is shown shaped rewards', () => {
   );
 
   it('gets each turn’s penalty with that turn, and says what was taken off', () => {
-    const { metrics } = withOverlongPenalty(plain, options).estimate([group]);
+    const { metrics } = withOverlongPenalty(plain, options, MAX_TOKENS).estimate([group]);
     const [{ episodes }] = seen;
     expect(episodes.map(({ reward }) => reward)).toEqual([0.25, 1]);
     expect(episodes.map(({ turns }) => turns.map(({ reward }) => reward))).toEqual([[-0.25, 0.5], [1]]);
@@ -35,13 +36,13 @@ describe('an estimator that is shown shaped rewards', () => {
   });
 
   it('gets groups that are not trained in the same form', () => {
-    withOverlongPenalty(plain, options).estimate([], undefined, [group]);
+    withOverlongPenalty(plain, options, MAX_TOKENS).estimate([], undefined, [group]);
     expect(seen.map(({ episodes }) => episodes[0].reward)).toEqual([0.25]);
   });
 
   it('learns from episodes that earned the same with answers of different length', () => {
-    expect(withOverlongPenalty(plain, options).hasLearningSignal?.(group)).toBe(true);
+    expect(withOverlongPenalty(plain, options, MAX_TOKENS).hasLearningSignal?.(group)).toBe(true);
     const alike = { ...group, episodes: [group.episodes[1], group.episodes[1]] };
-    expect(withOverlongPenalty(plain, options).hasLearningSignal?.(alike)).toBe(false);
+    expect(withOverlongPenalty(plain, options, MAX_TOKENS).hasLearningSignal?.(alike)).toBe(false);
   });
 });

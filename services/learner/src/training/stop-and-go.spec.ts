@@ -12,9 +12,9 @@ import {
 } from '@ui-rl/plugin-kit';
 import { makeRollout, makeTask } from '@ui-rl/testkit';
 import { groupOf, turnOf } from '../../test/groups';
-import { WITH_CRITIC } from '../../test/with-critic';
+import { type Changes, optionsWith, WITH_CRITIC } from '../../test/learning-options';
 import { CRITIC, POLICY, RunModels } from '../checkpoints/run-models';
-import { makeAlgorithm, type AlgorithmOptions } from './algorithm';
+import { type LearningOptions, makeAlgorithm } from './algorithm';
 import { BatchTrainer } from './batch-trainer';
 import { filesOfCarried, NOTHING_CARRIED, readCarried, type Carried } from './stored/kept-episodes';
 
@@ -31,64 +31,63 @@ const LORA = {
   lora: { rank: 2, alpha: 4, targets: 'all-linear', dropout: 0.1, vision: false, rslora: false },
 };
 
-const USUAL: AlgorithmOptions = {
-  advantage: { name: 'grpo' },
-  loss: { name: 'importance_sampling' },
-  regularizers: [],
-  klPenaltyCoef: 0,
-  computePostKl: false,
-  correction: { name: 'none' },
-  optimizer: { name: 'adamw' },
-  schedule: { name: 'constant' },
-  aggregation: 'token-mean',
-  learningRate: 1e-2,
-  maxGradNorm: 1,
+const USUAL: Changes = {
+  'training.max_steps': STEPS,
+  'algorithm.advantage': { name: 'grpo' },
+  'algorithm.loss': { name: 'importance_sampling' },
+  'training.learning_rate': 1e-2,
   // In the second one, ratios are no longer 1.
-  substeps: 2,
-  minibatches: 1,
+  'training.num_substeps': 2,
 };
 
 /** Typical options of each algorithm; every component that takes part in training has a case. */
-const CASES: Readonly<Record<string, Partial<AlgorithmOptions>>> = {
+const CASES: Readonly<Record<string, Changes>> = {
   grpo: {},
   'dr. grpo': {
-    advantage: { name: 'dr_grpo' },
-    loss: { name: 'ppo', clip_low: 0.2, clip_high: 0.28, dual_clip: 3 },
-    aggregation: 'constant',
-    constantTokens: 16,
+    'algorithm.advantage': { name: 'dr_grpo' },
+    'algorithm.loss': { name: 'ppo', clip_low: 0.2, clip_high: 0.28, dual_clip: 3 },
+    'algorithm.loss_aggregation': 'constant',
+    'algorithm.constant_tokens': 16,
   },
-  rloo: { advantage: { name: 'rloo' }, regularizers: [{ name: 'kl', coef: 0.1 }] },
+  rloo: { 'algorithm.advantage': { name: 'rloo' }, 'algorithm.regularizers': [{ name: 'kl', coef: 0.1 }] },
   'reinforce++': {
-    advantage: { name: 'reinforce_plus_plus' },
-    loss: { name: 'ppo' },
-    klPenaltyCoef: 0.1,
-    computePostKl: true,
-    minibatches: 2,
+    'algorithm.advantage': { name: 'reinforce_plus_plus' },
+    'algorithm.loss': { name: 'ppo' },
+    'algorithm.kl_penalty_coef': 0.1,
+    'algorithm.compute_post_kl': true,
+    'training.num_minibatches': 2,
   },
-  gigpo: { advantage: { name: 'gigpo' }, loss: { name: 'ppo' } },
-  distillation: { advantage: { name: 'distillation', rewards: true } },
-  'ppo with a critic': { ...WITH_CRITIC, critic: { ...WITH_CRITIC.critic, warmupSteps: 1 } },
+  gigpo: { 'algorithm.advantage': { name: 'gigpo' }, 'algorithm.loss': { name: 'ppo' } },
+  distillation: {
+    'algorithm.advantage': { name: 'distillation', rewards: true },
+    'teacher.name': 'fixture',
+  },
+  'ppo with a critic': { ...WITH_CRITIC, 'critic.warmup_steps': 1 },
   [WITH_BUFFER]: {
-    advantage: {
+    'algorithm.advantage': {
       ...{ name: 'rejection_sampling', weight_by_success_rate: true, buffer_size: 4, buffer_episodes: 1 },
     },
-    loss: { name: 'cross_entropy' },
-    substeps: 1,
+    'algorithm.loss': { name: 'cross_entropy' },
+    'training.num_substeps': 1,
   },
-  cispo: { loss: { name: 'cispo' }, aggregation: 'sequence-mean' },
-  gspo: { loss: { name: 'gspo' } },
-  dro: { loss: { name: 'dro' } },
-  dppo: { loss: { name: 'dppo', divergence: 'tv' } },
-  dpo: { loss: { name: 'dpo' } },
-  'truncated importance sampling': { correction: { name: 'tis' } },
-  'masked importance sampling': { correction: { name: 'mis', importance_ratio_of: 'turn-mean' } },
-  'a bonus for entropy': { regularizers: [{ name: 'entropy', coef: 0.01 }] },
-  'a penalty for long answers': { overlong: { maxTokens: 6, buffer: 4, penalty: 1 } },
-  [WITH_MOMENTUM]: { optimizer: { name: 'sgd', momentum: 0.9, nesterov: true } },
-  muon: { optimizer: { name: 'muon' } },
-  'a learning rate that rises and falls along a line': { schedule: { name: 'linear', warmup_steps: 1 } },
-  'a learning rate that falls along a cosine': { schedule: { name: 'cosine' } },
+  cispo: { 'algorithm.loss': { name: 'cispo' }, 'algorithm.loss_aggregation': 'sequence-mean' },
+  gspo: { 'algorithm.loss': { name: 'gspo' } },
+  dro: { 'algorithm.loss': { name: 'dro' } },
+  dppo: { 'algorithm.loss': { name: 'dppo', divergence: 'tv' } },
+  dpo: { 'algorithm.loss': { name: 'dpo' } },
+  'truncated importance sampling': { 'algorithm.correction': { name: 'tis' } },
+  'masked importance sampling': { 'algorithm.correction': { name: 'mis', importance_ratio_of: 'turn-mean' } },
+  'a bonus for entropy': { 'algorithm.regularizers': [{ name: 'entropy', coef: 0.01 }] },
+  'a penalty for long answers': { 'rollout.max_tokens': 6, 'algorithm.overlong_buffer': 4 },
+  [WITH_MOMENTUM]: { 'training.optimizer': { name: 'sgd', momentum: 0.9, nesterov: true } },
+  muon: { 'training.optimizer': { name: 'muon' } },
+  'a learning rate that rises and falls along a line': {
+    'training.schedule': { name: 'linear', warmup_steps: 1 },
+  },
+  'a learning rate that falls along a cosine': { 'training.schedule': { name: 'cosine' } },
 };
+
+const optionsOf = (changes: Changes): LearningOptions => optionsWith(components, { ...USUAL, ...changes });
 
 let dir: string;
 let components: ComponentRegistry;
@@ -158,7 +157,7 @@ class Run {
   ) {}
 
   static of(machine: Machine, name: string, teacher: Machine): Run {
-    const algorithm = makeAlgorithm({ ...USUAL, ...CASES[name] }, components, STEPS);
+    const algorithm = makeAlgorithm(optionsOf(CASES[name]), components);
     const { engine } = machine;
     const context = { imageTokenId: -1, imagesOfPrompt: () => Promise.resolve([]) };
     const models = new RunModels(engine, algorithm.critic !== undefined);
@@ -286,16 +285,14 @@ describe.each<[string, TrainedModel['trainable'], string[]]>([
   );
 });
 
-it.each<[ComponentKind, (changes: AlgorithmOptions) => { name: string }[]]>([
-  ['advantage', ({ advantage }) => [advantage]],
-  ['policy-loss', ({ loss, critic }) => [loss, ...(critic === undefined ? [] : [critic.loss])]],
-  ['correction', ({ correction }) => [correction]],
-  ['regularizer', ({ regularizers }) => [...regularizers]],
-  ['optimizer', ({ optimizer }) => [optimizer]],
-  ['schedule', ({ schedule }) => [schedule]],
+it.each<[ComponentKind, (options: LearningOptions) => { name: string }[]]>([
+  ['advantage', ({ algorithm }) => [algorithm.advantage]],
+  ['policy-loss', ({ algorithm, critic }) => [algorithm.loss, critic.loss]],
+  ['correction', ({ algorithm }) => [algorithm.correction]],
+  ['regularizer', ({ algorithm }) => algorithm.regularizers],
+  ['optimizer', ({ training }) => [training.optimizer]],
+  ['schedule', ({ training }) => [training.schedule]],
 ])('has a case for every %s', (kind, chosen) => {
-  const names = Object.values(CASES).flatMap((changes) =>
-    chosen({ ...USUAL, ...changes }).map(({ name }) => name),
-  );
+  const names = Object.values(CASES).flatMap((changes) => chosen(optionsOf(changes)).map(({ name }) => name));
   expect([...new Set(names)].toSorted()).toEqual(components.names(kind).toSorted());
 });

@@ -1,7 +1,7 @@
 import type { PolicyActReply, Turn } from '@ui-rl/contracts';
 import { eventually, makeTask } from '@ui-rl/testkit';
 import { LearnerWorld, type Changes } from '../../test/learner-world';
-import { CRITIC_CHANGES } from '../../test/with-critic';
+import { WITH_CRITIC } from '../../test/learning-options';
 
 let world: LearnerWorld;
 
@@ -47,7 +47,7 @@ it('takes a task out that keeps failing while others are played, by name, and co
 
 it.each<[string, Changes]>([
   ['a policy', {}],
-  ['a policy and its critic', CRITIC_CHANGES],
+  ['a policy and its critic', WITH_CRITIC],
 ])(
   'makes dead letters of a batch that has no finite gradient, and continues with the weights of before: %s',
   async (_, changes) => {

@@ -5,7 +5,7 @@ import { metricInfo, type Trajectory } from '@ui-rl/contracts';
 import { eventually } from '@ui-rl/testkit';
 import { FIXTURE, LearnerWorld, type Changes } from '../../../test/learner-world';
 import type { WarmStartGroup } from '@ui-rl/settings';
-import { CRITIC_CHANGES } from '../../../test/with-critic';
+import { WITH_CRITIC } from '../../../test/learning-options';
 
 const PNG = readFileSync(join(FIXTURE, 'images/0.png')).toString('base64');
 
@@ -98,7 +98,7 @@ it('is followed by the whole schedule, and by the steps in which the critic alon
   const runId = await world.startRun({
     ...warmStart({ epochs: 1, steps: 2 }),
     ...{ 'training.max_steps': 2, 'training.groups_per_batch': 1 },
-    ...CRITIC_CHANGES,
+    ...WITH_CRITIC,
     'training.schedule': 'linear',
     'critic.warmup_steps': 1,
   });

@@ -94,15 +94,19 @@ export class WarmStart {
 /** Returns of episodes rank the sides of pairs; every selected episode is imitated with the same weight. */
 function supervised(
   algorithm: Algorithm,
-  { loss, learning_rate: learningRate }: WarmStartGroup,
+  { loss, learning_rate }: WarmStartGroup,
   lossComponent: Algorithm['lossComponent'],
 ): Algorithm {
   return {
     ...algorithm,
-    ...{ loss, lossComponent, lossInputs: lossComponent.inputs, learningRate },
-    ...{ regularizers: [], klPenaltyCoef: 0, computePostKl: false, skipsZeroAdvantages: false },
-    // Every pair has the same weight, however long its episodes are.
-    ...(lossComponent.scope === 'pair' ? { aggregation: 'sequence-mean' as const } : {}),
+    ...{ lossComponent, lossInputs: lossComponent.inputs, skipsZeroAdvantages: false },
+    options: {
+      ...algorithm.options,
+      ...{ loss, regularizers: [], kl_penalty_coef: 0, compute_post_kl: false },
+      // Every pair has the same weight, however long its episodes are.
+      ...(lossComponent.scope === 'pair' ? { loss_aggregation: 'sequence-mean' as const } : {}),
+    },
+    training: { ...algorithm.training, learning_rate, num_substeps: 1 },
     advantage: { name: 'return of stored episodes' },
     estimator: {
       estimate: (groups) => ({
@@ -114,7 +118,6 @@ function supervised(
     correction: null,
     critic: undefined,
     schedule: { factor: () => 1 },
-    substeps: 1,
   };
 }
 
