@@ -104,7 +104,8 @@ export async function startMachinery(
 
 /** The critic's adapter; without dropout, because values must be the same in every pass. */
 function criticModel({ critic }: RunFile): TrainedModel {
-  const lora = { ...critic.lora, dropout: 0, vision: false, rslora: false };
+  const { rank, alpha, targets } = critic.lora;
+  const lora = { rank, alpha, targets, dropout: 0, vision: false, rslora: false };
   return { name: CRITIC, role: 'critic', trainable: { mode: 'lora', lora } };
 }
 

@@ -18,8 +18,8 @@ export type LearningOptions = Pick<RunFile, 'algorithm' | 'critic' | 'training' 
 
 /** The components of a run's algorithm, and the options that its steps read. */
 export interface Algorithm {
-  options: AlgorithmGroup;
-  training: TrainingGroup;
+  options: Readonly<AlgorithmGroup>;
+  training: Readonly<TrainingGroup>;
   advantage: Pick<AdvantageComponent, 'name' | 'inputs' | 'gives'>;
   estimator: AdvantageEstimator;
   lossComponent: PolicyLossComponent;

@@ -8,7 +8,7 @@ import { engineMetrics } from './step-metrics';
 import { atSampledTokens, toScore, toTrain, type TrainedTurn, type TurnSequence } from './turn-data';
 
 export interface CriticAlgorithm {
-  options: CriticGroup;
+  options: Readonly<CriticGroup>;
   lossComponent: PolicyLossComponent;
 }
 
