@@ -1,5 +1,6 @@
 import ts from 'typescript';
 import { EpisodeQuery } from '../../services/monitor/src/http/episode-query';
+import { RunControl } from '../../services/monitor/src/http/run-control';
 import { RunEdit } from '../../services/monitor/src/http/run-edit';
 import { RunQuery } from '../../services/monitor/src/http/run-query';
 import { expectations } from './messages';
@@ -36,7 +37,7 @@ export function httpPage(): Page {
   );
   const mentioned = [...rows.map(([, answers]) => answers), ...sections].join(' ');
   return page('http.md', 'HTTP API of the monitor', '`services/monitor` and `libs/records`', [
-    'Everything is `GET` and changes nothing, except the route marked `PATCH`. An unknown query parameter or field is refused with status 400, an unknown id with 404, and a change from the page of another address with 403.',
+    'Everything is `GET` and changes nothing, except the routes marked `PATCH` and `PUT`. An unknown query parameter or field is refused with status 400, an unknown id with 404, and a change from the page of another address with 403.',
     table(['route', 'answers with', 'what'], rows),
     CHANGES,
     `Described with the [messages](messages.md#messages): ${messagesIn(mentioned).join(', ')}.`,
@@ -47,6 +48,9 @@ export function httpPage(): Page {
     '## Body of `PATCH /api/runs/:run`',
     'JSON, with `Content-Type: application/json`. Missing fields stay as they are.',
     table(['field', 'check', 'what'], parametersOf('run-edit', RunEdit)),
+    '## Body of `PUT /api/runs/:run/control`',
+    'JSON, with `Content-Type: application/json`.',
+    table(['field', 'check', 'what'], parametersOf('run-control', RunControl)),
     ...sections,
   ]);
 }
@@ -68,17 +72,22 @@ function messagesIn(text: string): string[] {
     .map((name) => `[${code(name)}](messages.md#${name.toLowerCase()})`);
 }
 
+/** Decorators of routes that change something. */
+const CHANGING = ['Patch', 'Put'];
+
 function routesOf(controller: ts.ClassDeclaration): string[][] {
   const base = decoratorOf(controller, 'Controller');
   if (base === undefined) return [];
   return controller.members.filter(ts.isMethodDeclaration).flatMap((method) => {
-    const changed = decoratorOf(method, 'Patch');
+    const [verb = '', changed] = CHANGING.flatMap((name) => {
+      const path = decoratorOf(method, name);
+      return path === undefined ? [] : [`${name.toUpperCase()} `, path];
+    });
     const path = changed ?? decoratorOf(method, 'Get') ?? decoratorOf(method, 'Sse');
     if (path === undefined) return [];
     const type = method.type?.getText().replace(/^(Promise|Observable)<(.*)>$/s, '$2') ?? '';
     const query = method.parameters.flatMap((each) => decoratorOf(each, 'Query') ?? []);
     const parameters = query.filter((name) => name !== '').map((name) => `?${name}=`);
-    const verb = changed === undefined ? '' : 'PATCH ';
     return [
       [
         code(`${verb}/${[base, path].filter(Boolean).join('/')}${parameters.join('')}`),

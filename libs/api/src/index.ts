@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 
 export type { Action } from '@ui-rl/actions';
-export type { RunEvent, Task, Trajectory, Turn } from '@ui-rl/contracts';
+export type { RunEvent, RunProfile, Task, Trajectory, Turn } from '@ui-rl/contracts';
 export type { Policy } from '@ui-rl/episode';
 export type { RunFile, RunFileOptions } from '@ui-rl/settings';
 export {
@@ -102,7 +102,7 @@ export {
   type Score,
 } from './report/quickstart-report';
 export { RunObserver } from './report/run-observer';
-export { profileText, readProfile, type RunProfile } from './report/run-profile';
+export { profileText, readProfile } from './report/run-profile';
 export { bytesText, countText } from './report/sizes';
 export { announceRun } from './run/announce';
 export { brokerVariable, connectCommand } from './run/command-bus';

@@ -38,7 +38,8 @@ const MAY_PUBLISH: Readonly<Record<string, readonly Role[]>> = {
   [subjects.trajectory(RUN, 'eval')]: ['actor', 'trainer'],
   [subjects.trajectory(RUN, 'baseline')]: ['actor'],
   [subjects.event(RUN, 'run_created')]: ['trainer'],
-  [subjects.event(RUN, 'phase')]: ['learner', 'task-loader', 'evaluator', 'trainer'],
+  [subjects.event(RUN, 'phase')]: ['learner', 'task-loader', 'evaluator', 'monitor', 'trainer'],
+  [subjects.event(RUN, 'pause')]: ['monitor', 'trainer'],
   [subjects.event(RUN, 'service_ready')]: SERVICES,
   [subjects.event(RUN, 'warning')]: SERVICES,
   [subjects.event(RUN, 'dead_letter')]: SERVICES,
@@ -68,11 +69,12 @@ const MAY_LOOK_UP: Readonly<Record<string, readonly Role[]>> = {
 /** Roles that may write each key of the `runs` bucket. */
 const MAY_WRITE: Readonly<Record<keyof typeof runKeys, readonly Role[]>> = {
   record: ['learner', 'task-loader', 'evaluator', 'trainer'],
-  state: ['learner', 'task-loader', 'evaluator', 'trainer'],
+  state: ['learner', 'task-loader', 'evaluator', 'monitor', 'trainer'],
   policy: ['learner'],
   lease: ['learner'],
   loader: ['task-loader'],
   evaluator: ['evaluator'],
+  pause: ['monitor', 'trainer'],
 };
 
 /** Roles that may read each key: services read the run file, the phase and the state that they resume from. */
@@ -83,6 +85,7 @@ const MAY_READ_KEY: Readonly<Record<keyof typeof runKeys, readonly Role[]>> = {
   lease: ['learner'],
   loader: ['learner', 'task-loader'],
   evaluator: ['evaluator'],
+  pause: ['monitor', 'actor', 'trainer'],
 };
 
 const MAY_STORE: Readonly<Record<string, readonly Role[]>> = {
@@ -102,12 +105,12 @@ const MAY_ASK: Readonly<Record<string, { answers: Role; asks: readonly Role[] }>
   [subjects.samplerSample('one')]: { answers: 'sampler', asks: ['learner'] },
   [subjects.samplerCancel('one')]: { answers: 'sampler', asks: ['learner'] },
   [subjects.samplerMove('one')]: { answers: 'sampler', asks: ['learner'] },
-  [subjects.serving('learner', RUN)]: { answers: 'learner', asks: ['task-loader'] },
-  [subjects.serving('sampler', RUN)]: { answers: 'sampler', asks: ['task-loader'] },
-  [subjects.serving('task-loader', RUN)]: { answers: 'task-loader', asks: [] },
-  [subjects.serving('evaluator', RUN)]: { answers: 'evaluator', asks: ['task-loader'] },
-  [subjects.serving('actor', RUN)]: { answers: 'actor', asks: ['task-loader'] },
-  [subjects.serving('env', RUN)]: { answers: 'env', asks: ['task-loader'] },
+  [subjects.serving('learner', RUN)]: { answers: 'learner', asks: ['task-loader', 'monitor'] },
+  [subjects.serving('sampler', RUN)]: { answers: 'sampler', asks: ['task-loader', 'monitor'] },
+  [subjects.serving('task-loader', RUN)]: { answers: 'task-loader', asks: ['monitor'] },
+  [subjects.serving('evaluator', RUN)]: { answers: 'evaluator', asks: ['task-loader', 'monitor'] },
+  [subjects.serving('actor', RUN)]: { answers: 'actor', asks: ['task-loader', 'monitor'] },
+  [subjects.serving('env', RUN)]: { answers: 'env', asks: ['task-loader', 'monitor'] },
   [subjects.unserved('learner', RUN)]: { answers: 'task-loader', asks: ['learner'] },
   [subjects.unserved('sampler', RUN)]: { answers: 'task-loader', asks: ['sampler'] },
   [subjects.unserved('task-loader', RUN)]: { answers: 'task-loader', asks: [] },

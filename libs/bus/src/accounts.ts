@@ -116,6 +116,7 @@ function usesOf(role: Role): Shared[] {
     ...reading,
     ...access.looksUp.map((subject) => looksUp(streamOf(subject), subject)),
     ...access.looksThrough.map(looksThrough),
+    ...access.lists.flatMap(listsConsumers),
     ...access.tidies.flatMap(tidies),
     ...access.answers.flatMap((subject) => answers(role, subject)),
     ...readsKeys.flatMap((key) => readsKey(KEYS, `$KV.${BUCKETS.runs}.${key}`)),
@@ -172,6 +173,10 @@ const looksAt = (stream: string): Shared => api(stream, `STREAM.INFO.${stream}`)
 const looksUp = (stream: string, subject: string): Shared => api(stream, `DIRECT.GET.${stream}.${subject}`);
 
 const looksThrough = (stream: string): Shared => api(stream, `STREAM.MSG.GET.${stream}`);
+
+function listsConsumers(stream: string): Shared[] {
+  return [api(stream, `CONSUMER.LIST.${stream}`)];
+}
 
 function tidies(stream: string): Shared[] {
   return [

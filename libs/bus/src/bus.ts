@@ -13,7 +13,7 @@ import { startHousekeeping, type Housekeeping, type HousekeepingOptions } from '
 import { KvBucket } from './kv';
 import type { BusOptions } from './options';
 import { Publisher, type EventBody } from './publisher';
-import { request } from './request';
+import { gather, request } from './request';
 import { startResponder, type Responder, type RespondOptions } from './respond';
 import { RunDirectory } from './runs';
 import { RunStorage } from './run-storage';
@@ -113,6 +113,14 @@ export class BusService {
     schema?: MessageClass<T>,
   ): Promise<Reply<T>> {
     return request(this.broker, subject, value, timeoutMs, schema);
+  }
+
+  /**
+   * Sends one request to all responders of a subject and returns the values of those that reply in time. Failures are
+   * logged and left out.
+   */
+  async gather<T>(subject: string, value: unknown, withinMs: number, schema: MessageClass<T>): Promise<T[]> {
+    return gather(this.broker, subject, value, withinMs, schema);
   }
 
   /** Reads a stream with a durable consumer until stopped. Decorated Nest handlers use this method, too. */

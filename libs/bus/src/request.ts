@@ -34,6 +34,37 @@ export function request<T>(
   });
 }
 
+/** After the first reply to `gather`, the longest pause before the next one. */
+const NEXT_REPLY_MS = 250;
+
+/**
+ * The values of all responders that reply to a request in time. Failures and replies that cannot be read are logged
+ * and left out.
+ */
+export async function gather<T>(
+  broker: Broker,
+  subject: string,
+  value: unknown,
+  withinMs: number,
+  schema: MessageClass<T>,
+): Promise<T[]> {
+  const values: T[] = [];
+  try {
+    const options = { strategy: 'stall' as const, maxWait: withinMs, stall: NEXT_REPLY_MS };
+    for await (const message of await broker.connection.requestMany(subject, writeBinary(value), options)) {
+      const bytes = await unpacked(broker, message);
+      const reply = bytes === null ? null : readReply(subject, bytes, schema);
+      if (reply?.ok === true) values.push(reply.value);
+      else if (reply !== null)
+        broker.logger.warn(`a reply to ${subject} is left out: ${reply.error.message}`);
+    }
+  } catch (error) {
+    const { error: failed } = failureOf(subject, withinMs, error) as Extract<Reply<never>, { ok: false }>;
+    if (failed.code !== 'no_responders' && failed.code !== 'timeout') broker.logger.warn(failed.message);
+  }
+  return values;
+}
+
 async function ask<T>(
   broker: Broker,
   subject: string,

@@ -22,6 +22,8 @@ export interface ConsumerUse {
   name: string;
   /** Messages that it has not received or not acknowledged. */
   waiting: number;
+  /** Of these, messages that it has received. */
+  inProgress: number;
 }
 
 /** Storage that a run uses at the broker. */
@@ -33,6 +35,8 @@ export interface RunUse {
   checkpoints: { steps: number[]; files: number; bytes: number };
 }
 
+/** Streams with durable consumers: those of blobs read once. */
+const READ_STREAMS = [STREAMS.tasks, STREAMS.rollouts, STREAMS.trajectories, STREAMS.events];
 const READ_AT_ONCE = 500;
 const READ_WITHIN_MS = 5_000;
 /** Header with the payload size, for messages read without their payload. */
@@ -110,13 +114,28 @@ export class RunStorage {
     await this.bucket.forgetDeleted(24 * DUPLICATE_WINDOW_MS);
   }
 
-  private async consumersOf(runId: string): Promise<ConsumerUse[]> {
+  /** The consumers of a run's messages, including those that read the messages of all runs. */
+  async readers(runId: string): Promise<ConsumerUse[]> {
+    return this.consumersWhere(READ_STREAMS, (run) => run === runId || run === null);
+  }
+
+  private consumersOf(runId: string): Promise<ConsumerUse[]> {
+    return this.consumersWhere(
+      MESSAGES_OF_RUN.map(({ stream }) => stream),
+      (run) => run === runId,
+    );
+  }
+
+  private async consumersWhere(
+    streams: readonly string[],
+    isWanted: (run: string | null) => boolean,
+  ): Promise<ConsumerUse[]> {
     const found: ConsumerUse[] = [];
-    for (const { stream } of MESSAGES_OF_RUN) {
+    for (const stream of streams) {
       const consumers = await this.run(`list consumers of ${stream}`, () => consumersOf(this.broker, stream));
-      for (const consumer of consumers.filter((each) => runOfConsumer(each) === runId)) {
-        const { name, num_pending: pending, num_ack_pending: unacknowledged } = consumer;
-        found.push({ stream, name, waiting: pending + unacknowledged });
+      for (const consumer of consumers.filter((each) => isWanted(runOfConsumer(each)))) {
+        const { name, num_pending: pending, num_ack_pending: inProgress } = consumer;
+        found.push({ stream, name, waiting: pending + inProgress, inProgress });
       }
     }
     return found;

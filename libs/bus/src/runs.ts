@@ -8,6 +8,7 @@ import {
   LoaderState,
   PhaseEvent,
   PolicyState,
+  RunPause,
   RunRecord,
   RunState,
   STREAMS,
@@ -99,6 +100,40 @@ export class RunDirectory {
     const announced = await this.bucket.writtenAt(runKeys.record(runId));
     const began = await this.bucket.writtenAt(runKeys.state(runId));
     return Math.max(0, (began?.getTime() ?? 0) - (announced?.getTime() ?? 0));
+  }
+
+  /** Null if the run was never paused. */
+  async pause(runId: string): Promise<RunPause | null> {
+    return this.read(runKeys.pause(runId), RunPause);
+  }
+
+  /**
+   * Pauses a run, or continues it, and publishes the change as an event. Returns whether that changed anything.
+   * Throws `BusError` `conflict` if the run has ended, or is unknown.
+   */
+  async setPause(runId: string, paused: boolean, reason?: string): Promise<boolean> {
+    const state = await this.state(runId);
+    if (state === null || FINAL_PHASES.includes(state.phase)) {
+      const found = state === null ? 'this broker knows of no such run' : `it has ended: ${state.phase}`;
+      throw new BusError('conflict', `run ${runId} can be neither paused nor continued: ${found}`);
+    }
+    const since = new Date().toISOString();
+    const next: RunPause = { paused, since, ...(reason === undefined ? {} : { reason }) };
+    let isNew = false;
+    const change = (current: RunPause | null): RunPause | null => {
+      isNew = (current?.paused ?? false) !== paused;
+      return isNew ? next : null;
+    };
+    await this.bucket.change(runKeys.pause(runId), change, RunPause);
+    if (isNew) {
+      await this.publisher.event({ type: 'pause', runId, paused, reason, at: since }, `pause.${since}`);
+    }
+    return isNew;
+  }
+
+  /** The current pause, if there ever was one, and each change, until the signal aborts. */
+  async *watchPause(runId: string, signal?: AbortSignal): AsyncGenerator<RunPause> {
+    yield* present(this.bucket.watch(runKeys.pause(runId), signal, RunPause));
   }
 
   async policy(runId: string): Promise<PolicyState | null> {

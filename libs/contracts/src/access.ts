@@ -26,6 +26,8 @@ export interface Access {
   readonly looksUp: readonly string[];
   /** Streams whose messages it reads one by one without consuming them. */
   readonly looksThrough: readonly string[];
+  /** Streams whose consumers it lists, to show the work that waits. */
+  readonly lists: readonly string[];
   /** Streams that it maintains: it deletes messages and consumers. */
   readonly tidies: readonly string[];
   /** Requests that it answers. */
@@ -53,7 +55,8 @@ const keys = (...names: (keyof typeof runKeys)[]): string[] => names.map((name) 
 const events = (...types: string[]): string[] => types.map((type) => subjects.event(ANY, type));
 const rollouts = (...purposes: Purpose[]): string[] =>
   purposes.map((purpose) => subjects.rollout(ANY, purpose));
-const SERVED_BY = [
+/** Services whose hosts say which runs they serve. */
+export const SERVED_BY = [
   'learner',
   'sampler',
   'task-loader',
@@ -73,6 +76,7 @@ const SERVICE: Omit<Access, 'is'> = {
   consumes: [],
   looksUp: [BLOBS],
   looksThrough: [],
+  lists: [],
   tidies: [],
   answers: [],
   asks: [],
@@ -176,12 +180,17 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
   },
   monitor: {
     ...SERVICE,
-    is: 'records what is published, and shows it',
+    is: 'records what is published, and shows it; pauses, continues and stops runs for its readers',
+    publishes: [...SERVICE.publishes, ...events('phase', 'pause')],
     consumes: [
       ...consuming(STREAMS.trajectories, subjects.trajectory(ANY, ANY)),
       ...consuming(STREAMS.events, subjects.event(ANY, ANY)),
     ],
+    lists: [STREAMS.tasks, STREAMS.rollouts, STREAMS.trajectories, STREAMS.events],
     answers: [subjects.monitorPage()],
+    asks: servingOf(...SERVED_BY),
+    readsKeys: keys('record', 'state', 'pause'),
+    writesKeys: keys('state', 'pause'),
     deadLetters: 'reads',
   },
   actor: {
@@ -204,6 +213,7 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
       subjects.policyAct(ANY),
       subjects.policyInfo(ANY),
     ],
+    readsKeys: keys('record', 'state', 'pause'),
   },
   env: {
     ...SERVICE,
@@ -219,7 +229,7 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
     publishes: [
       subjects.task(ANY),
       subjects.trajectory(ANY, 'eval'),
-      ...events('run_created', 'phase', 'evaluation'),
+      ...events('run_created', 'phase', 'pause', 'evaluation'),
       BLOBS,
     ],
     looksUp: [BLOBS],
@@ -228,8 +238,8 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
       ...consuming(STREAMS.events, subjects.event(ANY, ANY)),
     ],
     asks: [subjects.monitorPage()],
-    readsKeys: keys('record', 'state', 'policy'),
-    writesKeys: keys('record', 'state'),
+    readsKeys: keys('record', 'state', 'policy', 'pause'),
+    writesKeys: keys('record', 'state', 'pause'),
     reads: ['checkpoints'],
     writes: ['files'],
   },

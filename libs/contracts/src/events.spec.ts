@@ -6,6 +6,7 @@ import { EVENTS, type RunEvent } from './index';
 const events: Record<RunEvent['type'], object> = {
   run_created: { config: { name: 'demo' } },
   phase: { phase: 'training' },
+  pause: { paused: true },
   service_ready: { service: 'actor', instance: 'abcd' },
   rollout_started: { rolloutId: 'run-g0-r0', actor: 'actor-abcd' },
   train_step: { step: 3, rolloutIds: ['run-g0-r0'], metrics: { 'optim/loss': 0.5 } },

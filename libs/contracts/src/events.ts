@@ -62,6 +62,19 @@ export class PhaseEvent extends EventBase {
   reason?: string;
 }
 
+/** A run was paused, or continued. */
+export class PauseEvent extends EventBase {
+  @Equals('pause')
+  type: 'pause';
+
+  @IsBoolean()
+  paused: boolean;
+
+  @IsOptional()
+  @IsString()
+  reason?: string;
+}
+
 export class ServiceReadyEvent extends EventBase {
   @Equals('service_ready')
   type: 'service_ready';
@@ -310,6 +323,7 @@ export class DeadLetterEvent extends EventBase {
 export type RunEvent =
   | RunCreatedEvent
   | PhaseEvent
+  | PauseEvent
   | ServiceReadyEvent
   | RolloutStartedEvent
   | TrainStepEvent
@@ -327,6 +341,7 @@ export const EVENTS = {
   classes: {
     run_created: RunCreatedEvent,
     phase: PhaseEvent,
+    pause: PauseEvent,
     service_ready: ServiceReadyEvent,
     rollout_started: RolloutStartedEvent,
     train_step: TrainStepEvent,

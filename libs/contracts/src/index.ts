@@ -22,6 +22,7 @@ export * from './placement';
 export * from './requests';
 export * from './rollout';
 export * from './run';
+export * from './run-profile';
 export * from './seeds';
 export * from './storage';
 export * from './stored-episode';

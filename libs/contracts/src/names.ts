@@ -92,6 +92,8 @@ export const runKeys = {
   loader: (run: string) => `${run}.loader`,
   /** `EvaluatorState`: open evaluations. Written by the evaluator. */
   evaluator: (run: string) => `${run}.evaluator`,
+  /** `RunPause`: whether actors start episodes. Written by the monitor, and by users. */
+  pause: (run: string) => `${run}.pause`,
 } as const;
 
 /** Run id of a key of the `runs` bucket. */

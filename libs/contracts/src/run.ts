@@ -59,6 +59,20 @@ export class RunState {
   reason?: string;
 }
 
+/** Whether a run is paused: its actors finish their episodes and start no others. */
+export class RunPause {
+  @IsBoolean()
+  paused: boolean;
+
+  /** ISO 8601 time of the change. */
+  @IsISO8601()
+  since: string;
+
+  @IsOptional()
+  @IsString()
+  reason?: string;
+}
+
 /** The learner that trains and serves a run; the others wait for its lease to expire. */
 export class RunLease {
   /** Id of its process (`BusService.instance`); empty after the lease was released. */

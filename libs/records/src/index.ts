@@ -8,6 +8,7 @@ export { MonitorAnnouncement, openMonitors, type OpenMonitor } from './open-moni
 export * from './queries/curves';
 export { deleteRun, reclaimSpace } from './queries/delete-run';
 export { findEpisode, findPrompt, findStep, listEpisodes } from './queries/episodes';
+export { readHealth } from './queries/health';
 export { compareEvaluations } from './queries/evaluations';
 export {
   editRun,

@@ -1,8 +1,10 @@
 /** Results of the queries: plain data with ISO 8601 times, ready for JSON. */
 import type {
   Check,
+  ProcessStatus,
   Purpose,
   RolloutRequest,
+  RunProfile,
   TrainedTurn,
   Trajectory,
   TrajectoryStatus,
@@ -91,6 +93,62 @@ export interface RunDetail extends RunSummary {
   services: ServiceSign[];
   /** Training episodes that ended after the last step. */
   untrained: number;
+  /** Since when it is paused; null if it is not, or has ended. */
+  pausedSince: string | null;
+  /** The reason that was given. */
+  pauseReason: string | null;
+}
+
+/** How a run does, from its records. */
+export interface RecordedHealth {
+  /** How its training spent its time; null before the first step. In JSON, an unknown share is null. */
+  profile: RunProfile | null;
+  staleness: Staleness | null;
+  /** Number of messages of the run that no service could read. */
+  deadLetters: number;
+}
+
+/** Policy lag of the tokens of the latest step. */
+export interface Staleness {
+  step: number;
+  /** Mean number of steps by which the sampling policy was older. */
+  mean: number;
+  /** Share of tokens by that number. */
+  shares: { lag: number; share: number }[];
+  /** Tokens that were left out because of their lag. */
+  tokensMasked: number;
+  /** Groups that were given up because of it. */
+  groupsTooOld: number;
+  /** Slow episodes in whose place others were requested. */
+  stragglers: number;
+}
+
+/** The services of a run, as they answer at this moment. */
+export interface LiveHealth {
+  /** Whether the monitor has a broker; else it knows no services. */
+  hasBroker: boolean;
+  /** Those that serve the run, or are about to. */
+  services: LiveService[];
+  /** Consumers of its messages, and of the messages of all runs. */
+  queues: QueueView[];
+}
+
+export interface LiveService {
+  service: string;
+  /** Id of its process. */
+  instance: string;
+  /** Null if an older version answers. */
+  process: ProcessStatus | null;
+}
+
+export interface QueueView {
+  stream: string;
+  /** Name of the consumer. */
+  name: string;
+  /** Messages that it has not received or not acknowledged. */
+  waiting: number;
+  /** Of these, messages that it has received. */
+  inProgress: number;
 }
 
 /** The latest record that a service left in a run. */

@@ -262,6 +262,11 @@ export const DEADLINES = {
     ms: 10_000,
     then: '`ui-rl train` reports that it found none',
   },
+  servicesOnPage: {
+    what: 'the services of a run, to answer the monitor with their state',
+    ms: 3_000,
+    then: 'the health page shows that they are silent',
+  },
   hubLock: {
     what: 'the process that fetches a file of a model, to renew its lock',
     ms: 20_000,

@@ -1,3 +1,7 @@
+import { LogLine, MAX_LOG_ENTRY, MAX_LOG_TAIL } from '@ui-rl/contracts';
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+import { logTail } from './log-tail';
 import { PrintableLogger } from './printable-logger';
 
 /** The logger's output on both streams. */
@@ -31,6 +35,23 @@ it('writes the stack of an error so, too', () => {
   expect(text).not.toMatch(/(?![\n])[\p{Cc}\p{Cf}]/u);
   expect(text.split('\n').filter((line) => line.startsWith('[Nest]'))).toHaveLength(1);
   expect(text).toMatch(/\n {4}at .*printable-logger\.spec/);
+});
+
+it('keeps the latest entries, in bounds and without control characters, for the health page', () => {
+  written((logger) => {
+    logger.warn(FORGED, 'bus:learner');
+    for (let index = 0; index < MAX_LOG_TAIL; index += 1)
+      logger.log(`${index} ${'x'.repeat(5_000)}`, 'later');
+    logger.debug('unseen');
+  });
+  written(() => new PrintableLogger({ logLevels: ['error'] }).log('not enabled'));
+  const lines = logTail.read();
+  expect(lines).toHaveLength(MAX_LOG_TAIL);
+  expect(lines.at(-1)).toMatchObject({ level: 'debug', message: 'unseen' });
+  expect(lines[0]).toMatchObject({ level: 'log', context: 'later' });
+  expect(lines[0].message).toHaveLength(MAX_LOG_ENTRY);
+  expect(JSON.stringify(lines)).not.toMatch(/not enabled|\\u001b/);
+  expect(plainToInstance(LogLine, lines).flatMap((line) => validateSync(line))).toEqual([]);
 });
 
 it('prints its configured levels only, and messages of plain lines', () => {

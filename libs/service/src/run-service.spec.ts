@@ -208,6 +208,40 @@ it('never serves a run twice at once whose end the broker no longer knows', asyn
   expect(reply.ok).toBe(true);
 });
 
+it('says on request how its process does, to all that ask who serves a run', async () => {
+  const runId = await createRun();
+  await begin(() => aborted);
+  await logged(`prepare ${runId}`);
+  const other = bus.respond({
+    subject: subjects.serving('worker', runId),
+    schema: ServingRequest,
+    handle: async () => ({ instance: 'another' }),
+  });
+  const broken = bus.respond({
+    subject: subjects.serving('worker', runId),
+    schema: ServingRequest,
+    handle: async () => ({ instance: 7 }),
+  });
+  const subject = subjects.serving('worker', runId);
+  const { found, own } = await eventually('a measured process', async () => {
+    const all = await bus.gather(subject, { runId, withProcess: true }, 3_000, ServingReply);
+    const one = all.find(({ instance }) => instance === served.instance);
+    return (one?.process?.cpuCores ?? 0) > 0 ? { found: all, own: one } : null;
+  });
+  expect(found).toHaveLength(2);
+  expect(own?.process).toMatchObject({
+    host: hostname(),
+    pid: process.pid,
+    machineCores: expect.any(Number),
+  });
+  expect(own?.process?.memoryBytes).toBeGreaterThan(1e6);
+  expect(await bus.gather(subject, { runId }, 3_000, ServingReply)).toContainEqual({
+    instance: served.instance,
+  });
+  expect(await bus.gather(subjects.serving('nobody', runId), { runId }, 3_000, ServingReply)).toEqual([]);
+  await Promise.all([other.stop(), broken.stop()]);
+});
+
 describe('a service for one run at a time', () => {
   it('begins with the run that was created first, also where it comes after both, and tells the others', async () => {
     const first = await createRun();

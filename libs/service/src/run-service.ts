@@ -4,6 +4,7 @@ import { BusError, FINAL_PHASES, type BusService, type Responder, type RunSnapsh
 import { ServingRequest, subjects, UnservedReply, type ServingReply } from '@ui-rl/contracts';
 import { DEADLINES, describeError, everyFewSeconds, RETRIES, retry, waitAtMost } from '@ui-rl/retry';
 import { isMisconfiguration, passes } from './failures';
+import { ProcessMeter } from './process-status';
 import { RunQueue } from './run-queue';
 
 /** Maximum number of attempts at a run that was never served, for unknown failures. */
@@ -52,6 +53,7 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
   /** By run: announces to other hosts that this one serves it, or is about to. */
   private readonly standing = new Map<string, Responder>();
   private following: Promise<void> = Promise.resolve();
+  private readonly meter = new ProcessMeter();
 
   constructor(
     protected readonly bus: BusService,
@@ -80,6 +82,7 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
 
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
+    this.meter.stop();
     const ended = [...this.served].map((serving) => serving.ended);
     // Pending work may wait for an unavailable broker; closing the bus ends that.
     await waitAtMost(DEADLINES.stopRun.ms, Promise.all([this.following, ...ended]));
@@ -206,7 +209,10 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
     const responder = this.bus.respond<ServingRequest>({
       subject: subjects.serving(service, runId),
       schema: ServingRequest,
-      handle: async (): Promise<ServingReply> => ({ instance }),
+      handle: async ({ withProcess = false }): Promise<ServingReply> => ({
+        instance,
+        ...(withProcess ? { process: this.meter.read() } : {}),
+      }),
     });
     this.standing.set(runId, responder);
   }

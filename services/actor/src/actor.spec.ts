@@ -178,6 +178,29 @@ test('rollouts are played as many at once as the run allows, and each published 
   });
 });
 
+test('a paused run finishes its episodes and starts others only when it is continued', async () => {
+  published.length = 0;
+  const logs = jest.spyOn(actorBus.logger, 'log');
+  const release = holdAfter(0);
+  await Promise.all(Array.from({ length: 7 }, (_, index) => ask(`pause-${index}`)));
+  await eventually('three in progress', () => active.now === 3);
+  expect(await world.runs.setPause(RUN, true, 'to look at it')).toBe(true);
+  expect(await world.runs.setPause(RUN, true)).toBe(false);
+  await eventually('the actor to know', () => logs.mock.calls.flat().includes(`run ${RUN} is paused`));
+  release();
+  await eventually('the end of those in progress', () => published.length === 3);
+  await eventually('the others held back', async () => {
+    const readers = await world.runStorage.readers(RUN);
+    return readers.some(({ name, inProgress }) => name === `actors-${RUN}` && inProgress === 3);
+  });
+  expect(active.now).toBe(0);
+  expect(await world.runs.setPause(RUN, false)).toBe(true);
+  await allPlayed();
+  expect(published).toHaveLength(7);
+  expect(active.most).toBe(3);
+  await expect(world.runs.setPause('none', true)).rejects.toThrow(/no such run/);
+});
+
 test('a message that is not a rollout, or is for another run, becomes a dead letter and the next is played', async () => {
   published.length = 0;
   world.connection.publish(subjects.rollout(RUN, 'train'), 'not json');

@@ -4,6 +4,7 @@ import { playRollout } from '@ui-rl/episode';
 import { DEADLINES, RETRIES } from '@ui-rl/retry';
 import type { ServedRun } from '@ui-rl/service';
 import { overBroker } from './episode/over-broker';
+import { Pause } from './pause';
 import type { RunPlan } from './run-plan';
 import { Trajectories } from './trajectories';
 
@@ -11,6 +12,7 @@ import { Trajectories } from './trajectories';
 export class Rollouts implements ServedRun {
   private readonly trajectories: Trajectories;
   private readonly world: ReturnType<typeof overBroker>;
+  private readonly pause: Pause;
   /** For each free slot, the time since when it is free. */
   private freeSince: number[] = [];
 
@@ -20,10 +22,12 @@ export class Rollouts implements ServedRun {
   ) {
     this.trajectories = new Trajectories(bus);
     this.world = overBroker(bus, plan.runId, plan.timeouts);
+    this.pause = new Pause(bus, plan.runId);
   }
 
   /** Plays until the run has ended or the signal aborts. */
   async work(signal: AbortSignal): Promise<void> {
+    await this.pause.follow(signal);
     const consumption = await this.consume();
     try {
       await this.bus.runs.untilOver(this.plan.runId, signal);
@@ -56,6 +60,7 @@ export class Rollouts implements ServedRun {
     const since = this.freeSince.shift() ?? performance.now();
     const idleMs = performance.now() - since;
     try {
+      await this.pause.over(context.signal);
       await this.playIn(request, context, idleMs);
     } finally {
       this.freeSince.push(performance.now());

@@ -9,6 +9,7 @@ import { HealthController } from './http/health.controller';
 import { LiveController } from './http/live.controller';
 import { DeadLetterController } from './http/dead-letter.controller';
 import { RunEditController } from './http/run-edit.controller';
+import { RunHealthController } from './http/run-health.controller';
 import { MEASURE, StoreController } from './http/store.controller';
 import { READERS, READING } from './http/query-gate';
 import { BrokerLink } from './broker-link';
@@ -43,6 +44,7 @@ export class MonitorModule {
         ...(bus === null ? [] : [RecordingController]),
         ApiController,
         RunEditController,
+        RunHealthController,
         LiveController,
         DeadLetterController,
         StoreController,

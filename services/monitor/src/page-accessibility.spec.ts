@@ -50,6 +50,7 @@ const PAGES: [name: string, path: string, ready: string][] = [
   ['checkpoints', `runs/${COMPARED}`, '.compared'],
   ['episodes', `runs/${RUN}/episodes`, '.episodes tbody tr'],
   ['configuration', `runs/${RUN}/configuration`, '.card'],
+  ['health', `runs/${RUN}/health`, '.card'],
   ['details', `runs/${RUN}/details`, '.card'],
   ['episode', `episodes/${BLAMED}?colour=push`, '.tokens span'],
   ['two episodes', `episodes/${BLAMED}?beside=${BESIDE}&turn=2&scale=2`, '.pair'],

@@ -12,6 +12,7 @@ import { ApiController } from './http/api.controller';
 import { DeadLetterController } from './http/dead-letter.controller';
 import { HealthController } from './http/health.controller';
 import { RunEditController } from './http/run-edit.controller';
+import { RunHealthController } from './http/run-health.controller';
 import { LiveController } from './http/live.controller';
 import { StoreController } from './http/store.controller';
 import { type Monitor, startMonitor } from './server';
@@ -46,6 +47,7 @@ function routes(): string[] {
   const controllers = [
     ApiController,
     RunEditController,
+    RunHealthController,
     LiveController,
     DeadLetterController,
     StoreController,
@@ -118,7 +120,7 @@ const QUERIES = [
 ];
 
 it('finds every route', () => {
-  expect(routes()).toHaveLength(23);
+  expect(routes()).toHaveLength(26);
   expect(routes()).toEqual(
     expect.arrayContaining(['/api/runs/:run/steps/:step', '/api/dead-letters', '/api/live']),
   );

@@ -1,17 +1,115 @@
-import { IsArray, IsBoolean, IsIn, IsNotEmpty, IsString } from 'class-validator';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsISO8601,
+  IsNotEmpty,
+  IsNumber,
+  IsOptional,
+  IsString,
+  MaxLength,
+  Min,
+  ValidateNested,
+} from 'class-validator';
 import { IsRunId, IsToken } from '../ids';
+import { Count } from '../limits';
 
 /** Asks the hosts of a service which of them serves a run. */
 export class ServingRequest {
   @IsString()
   @IsNotEmpty()
   runId: string;
+
+  /** Whether the reply includes `process`. Default: false. */
+  @IsOptional()
+  @IsBoolean()
+  withProcess?: boolean;
+}
+
+export const LOG_LEVELS = ['verbose', 'debug', 'log', 'warn', 'error', 'fatal'] as const;
+
+/** Maximum number of entries of a log's tail, and of characters of an entry. */
+export const MAX_LOG_TAIL = 100;
+export const MAX_LOG_ENTRY = 2_000;
+
+/** An entry of a service's log. */
+export class LogLine {
+  @IsISO8601()
+  at: string;
+
+  @IsIn(LOG_LEVELS)
+  level: (typeof LOG_LEVELS)[number];
+
+  /** The part of the service that wrote it. */
+  @IsString()
+  @MaxLength(200)
+  context: string;
+
+  @IsString()
+  @MaxLength(MAX_LOG_ENTRY)
+  message: string;
+}
+
+/** A process of a service, and its machine. */
+export class ProcessStatus {
+  @IsString()
+  @MaxLength(255)
+  host: string;
+
+  @Count()
+  pid: number;
+
+  @IsNumber()
+  @Min(0)
+  uptimeSeconds: number;
+
+  /** CPU cores in use, mean of the last seconds; without other processes, such as browsers. */
+  @IsNumber()
+  @Min(0)
+  cpuCores: number;
+
+  /** Resident memory; without other processes. */
+  @IsNumber()
+  @Min(0)
+  memoryBytes: number;
+
+  /** Number of cores of the machine. */
+  @Count()
+  machineCores: number;
+
+  /** Its load average of one minute; 0 on a system without one. */
+  @IsNumber()
+  @Min(0)
+  machineLoad: number;
+
+  @IsNumber()
+  @Min(0)
+  machineMemoryBytes: number;
+
+  /** The part that programs can still get. */
+  @IsNumber()
+  @Min(0)
+  machineFreeBytes: number;
+
+  /** The latest entries of its log, oldest first. */
+  @IsArray()
+  @ArrayMaxSize(MAX_LOG_TAIL)
+  @ValidateNested({ each: true })
+  @Type(() => LogLine)
+  log: LogLine[];
 }
 
 export class ServingReply {
   @IsString()
   @IsNotEmpty()
   instance: string;
+
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => ProcessStatus)
+  process?: ProcessStatus;
 }
 
 /** A host's report that it cannot serve the run, with the reason. The subject names service and run. */

@@ -143,6 +143,7 @@ export async function findRun(dataSource: DataSource, id: string): Promise<RunDe
     inProgress: await inProgress(dataSource, id),
     services: await signsOf(dataSource, id),
     untrained: await untrained(dataSource, id),
+    ...(await pauseOf(dataSource, row)),
   };
 }
 
@@ -231,7 +232,7 @@ async function checkpointsOf(dataSource: DataSource, runId: string): Promise<Che
 async function logOf(dataSource: DataSource, runId: string): Promise<LogEntry[]> {
   const rows = await dataSource.query<{ type: string; at: Date; data: Record<string, unknown> }[]>(
     `SELECT type, at, data FROM events
-     WHERE run_id = $1 AND type IN ('phase', 'service_ready', 'warning', 'dead_letter') ORDER BY at DESC LIMIT 100`,
+     WHERE run_id = $1 AND type IN ('phase', 'pause', 'service_ready', 'warning', 'dead_letter') ORDER BY at DESC LIMIT 100`,
     [runId],
   );
   return rows.map((row) => ({ type: row.type, at: iso(row.at), data: row.data }));
@@ -272,6 +273,19 @@ async function signsOf(dataSource: DataSource, runId: string): Promise<ServiceSi
   return rows
     .map(({ service, at, sign }) => ({ service, at: iso(at), sign }))
     .toSorted((a, b) => b.at.localeCompare(a.at));
+}
+
+async function pauseOf(
+  dataSource: DataSource,
+  { id, phase }: RunRow,
+): Promise<Pick<RunDetail, 'pausedSince' | 'pauseReason'>> {
+  const [row] = await dataSource.query<{ at: Date; paused: boolean; reason: string | null }[]>(
+    `SELECT at, (data ->> 'paused')::boolean AS paused, data ->> 'reason' AS reason FROM events
+     WHERE run_id = $1 AND type = 'pause' ORDER BY at DESC LIMIT 1`,
+    [id],
+  );
+  const isPaused = row?.paused === true && !['finished', 'failed', 'stopped'].includes(phase ?? '');
+  return { pausedSince: isPaused ? iso(row.at) : null, pauseReason: isPaused ? row.reason : null };
 }
 
 async function untrained(dataSource: DataSource, runId: string): Promise<number> {

@@ -5,6 +5,7 @@ import { ApiError } from '@ui-rl/openai-api';
 import { DEADLINES, RETRIES } from '@ui-rl/retry';
 import type { ServedRun } from '@ui-rl/service';
 import { overBroker } from '../episode/over-broker';
+import { Pause } from '../pause';
 import type { RunPlan } from '../run-plan';
 import { Trajectories } from '../trajectories';
 import { AgentSession, type SessionWish } from './agent-session';
@@ -28,6 +29,7 @@ interface Claim {
 export class AgentRollouts implements ServedRun, OfferedRun {
   private readonly trajectories: Trajectories;
   private readonly world: ReturnType<typeof overBroker>;
+  private readonly pause: Pause;
   private readonly consumptions = new Set<Consumption>();
   private open = 0;
   private ended = false;
@@ -39,6 +41,7 @@ export class AgentRollouts implements ServedRun, OfferedRun {
   ) {
     this.trajectories = new Trajectories(bus);
     this.world = overBroker(bus, plan.runId, plan.timeouts);
+    this.pause = new Pause(bus, plan.runId);
   }
 
   get runId(): string {
@@ -47,6 +50,7 @@ export class AgentRollouts implements ServedRun, OfferedRun {
 
   /** Offers sessions until the run has ended or the signal aborts. */
   async work(signal: AbortSignal): Promise<void> {
+    await this.pause.follow(signal);
     this.sessions.offer(this);
     try {
       await this.bus.runs.untilOver(this.plan.runId, signal);
@@ -87,6 +91,11 @@ export class AgentRollouts implements ServedRun, OfferedRun {
   }
 
   private async take(claim: Claim, givenUp: AbortSignal): Promise<void> {
+    const goesOn = await this.pause.over(givenUp).then(
+      () => true,
+      () => false,
+    );
+    if (!goesOn) return claim.opened();
     const consumption = await this.consume((request, context) => {
       if (claim.played || givenUp.aborted || this.ended) throw new Error('no agent waits for it any more');
       claim.played = true;

@@ -8,7 +8,7 @@ import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { Logger } from '@nestjs/common';
 import type { KnownRun, MeasuredRun } from '@ui-rl/api';
 import { BusService } from '@ui-rl/bus';
-import { subjects } from '@ui-rl/contracts';
+import { PauseEvent, STREAMS, subjects } from '@ui-rl/contracts';
 import {
   eventually,
   findNatsServer,
@@ -132,6 +132,21 @@ test('runs are listed, and one is shown with what it occupies', async () => {
   expect(use.keys.toSorted()).toEqual(['first.policy', 'first.record', 'first.state']);
   expect(await run('show', 'first')).toMatch(/BLOBS +2 +6 B/);
   await expect(run('show', 'none')).rejects.toThrow(/this broker knows of no run none/);
+});
+
+test('a run is paused and continued, which its events say', async () => {
+  await createRun('held', '2026-11-20T13:00:00Z');
+  expect(await run('pause', 'held', '--reason', 'look')).toBe('run held is paused');
+  expect(await run('pause', 'held')).toBe('run held is paused already');
+  expect(await bus.runs.pause('held')).toMatchObject({ paused: true, reason: 'look' });
+  expect(await json('continue', 'held')).toEqual({ runId: 'held', paused: false, changed: true });
+  const told: boolean[] = [];
+  for await (const { paused } of bus.stored(STREAMS.events, subjects.event('held', 'pause'), PauseEvent))
+    told.push(paused);
+  expect(told).toEqual([true, false]);
+  await expect(run('pause', 'none')).rejects.toThrow(/this broker knows of no such run/);
+  await bus.runs.changePhase('held', 'stopped');
+  await bus.runStorage.delete('held');
 });
 
 test.each(['refuses', 'says nothing', 'has no JetStream'])(

@@ -67,6 +67,10 @@ export function runsCommand(): Command {
       const done = flags.dryRun === true ? 'would be stopped' : 'is stopped';
       return withBus(stop, flags, ({ was }) => `run ${runId} ${done}; it was in phase ${was}`);
     });
+  runs.addCommand(
+    pauseCommand('pause', 'pause a run: its episodes in progress end, and others do not start'),
+  );
+  runs.addCommand(pauseCommand('continue', 'continue a paused run'));
   runs.addCommand(runsEditCommand());
   runs
     .command('episodes')
@@ -121,6 +125,26 @@ export function runsCommand(): Command {
       await withRuns(remove, flags, (deleted) => deletedText(deleted, flags));
     });
   return runs;
+}
+
+function pauseCommand(name: 'pause' | 'continue', description: string): Command {
+  const paused = name === 'pause';
+  return new Command(name)
+    .description(description)
+    .argument('<run>', 'id of the run')
+    .option('--reason <text>', 'reason, shown with the run')
+    .option('--json', 'as JSON')
+    .action((runId: string, { reason, ...flags }: Flags & { reason?: string }) => {
+      const change = async (bus: BusService) => ({
+        runId,
+        paused,
+        changed: await bus.runs.setPause(runId, paused, reason),
+      });
+      const state = paused ? 'is paused' : 'continues';
+      return withBus(change, flags, ({ changed }) =>
+        changed ? `run ${runId} ${state}` : `run ${runId} ${state} already`,
+      );
+    });
 }
 
 /** A run at the broker or in the records. */

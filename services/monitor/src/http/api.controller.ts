@@ -21,9 +21,11 @@ import {
   listRunIds,
   listRuns,
   readCurves,
+  readHealth,
   readRunOptions,
   readTaskHeatMap,
   readTaskScores,
+  type RecordedHealth,
   type RunDetail,
   type StepDetail,
   type TaskHeatMap,
@@ -98,6 +100,12 @@ export class ApiController {
   async metrics(@Param('run', RUN) id: string): Promise<MetricInfo[]> {
     const names = await listMetrics(this.dataSource, id);
     return names.map((name) => ({ unit: '', meaning: '', ...metricInfo(name), name }));
+  }
+
+  /** How a run does, from its records: where the time went, staleness, dead letters. */
+  @Get('runs/:run/health')
+  health(@Param('run', RUN) id: string): Promise<RecordedHealth> {
+    return readHealth(this.dataSource, id);
   }
 
   /** A step, with its groups and their episodes. */

@@ -47,11 +47,20 @@ export async function fetchJson<T>(path: string, signal?: AbortSignal): Promise<
 }
 
 /** Sends changes. @throws the monitor's error */
-export async function patchJson(path: string, changes: object): Promise<void> {
+export function patchJson(path: string, changes: object): Promise<void> {
+  return sendJson('PATCH', path, changes);
+}
+
+/** Sends what something should be. @throws the monitor's error */
+export function putJson(path: string, value: object): Promise<void> {
+  return sendJson('PUT', path, value);
+}
+
+async function sendJson(method: string, path: string, value: object): Promise<void> {
   const headers = { 'Content-Type': 'application/json' };
-  const response = await fetch(path, { method: 'PATCH', headers, body: JSON.stringify(changes) }).catch(
+  const response = await fetch(path, { method, headers, body: JSON.stringify(value) }).catch(
     (cause: unknown) => {
-      throw new Error('The monitor does not answer: nothing was saved. Try again when it runs.', { cause });
+      throw new Error('The monitor does not answer: nothing was changed. Try again when it runs.', { cause });
     },
   );
   if (!response.ok) throw refusal(response, await response.json().catch(() => undefined));
@@ -216,6 +225,18 @@ export function useVersion(run: string | null, everyMs = 2_000): number {
     };
   }, [run, everyMs]);
   return version;
+}
+
+/** A number that increases every `ms` while the page is visible. */
+export function usePulse(ms: number): number {
+  const [pulse, setPulse] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') setPulse((old) => old + 1);
+    }, ms);
+    return () => clearInterval(timer);
+  }, [ms]);
+  return pulse;
 }
 
 export const screenshotUrl = (run: string, hash: string): string => `api/runs/${run}/screenshots/${hash}`;

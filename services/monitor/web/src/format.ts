@@ -18,6 +18,11 @@ export function count(value: number): string {
   return value.toLocaleString('en');
 }
 
+/** "1 message", "2 messages". */
+export function plural(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+}
+
 /** In decimal units: "4.4 MB". */
 export function bytes(value: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];

@@ -9,6 +9,7 @@ import './styles/evaluations.css';
 import './styles/configuration.css';
 import './styles/steps.css';
 import './styles/runs.css';
+import './styles/health.css';
 import { App } from './app';
 import { keepScroll } from './scroll';
 import { followTheme } from './theme';

@@ -1,6 +1,15 @@
 import { useCallback, useEffect, useSyncExternalStore } from 'react';
 
-const TABS = ['overview', 'steps', 'tasks', 'evaluations', 'episodes', 'configuration', 'details'] as const;
+const TABS = [
+  'overview',
+  'steps',
+  'tasks',
+  'evaluations',
+  'episodes',
+  'health',
+  'configuration',
+  'details',
+] as const;
 export type RunTab = (typeof TABS)[number];
 
 /** Episodes of an evaluation, of one task or of all. */

@@ -17,6 +17,7 @@ export function RunDetails({ run }: { run: RunDetail }) {
 
 const TONES: Record<string, Tone> = {
   phase: 'info',
+  pause: 'info',
   service_ready: 'plain',
   warning: 'warn',
   dead_letter: 'bad',
@@ -45,6 +46,8 @@ function Log({ entries }: { entries: LogEntry[] }) {
 function logText({ type, data }: LogEntry): string {
   const text = (name: string) => (typeof data[name] === 'string' ? data[name] : '');
   if (type === 'phase') return [text('phase'), text('reason')].filter(Boolean).join(': ');
+  if (type === 'pause')
+    return [data.paused === true ? 'paused' : 'continued', text('reason')].filter(Boolean).join(': ');
   if (type === 'service_ready') return `${text('service')} ${text('instance')}`;
   if (type === 'warning') return `${text('service')}, ${text('code')}: ${text('message')}`;
   return `${text('service')} could not read ${text('subject')}: ${text('reason')}`;

@@ -9,12 +9,13 @@ import { EvaluationComparisons } from './evaluation-comparison';
 import { EvaluationTable } from './evaluation-table';
 import { count, day, duration, percent } from './format';
 import { links, type PlayedFor, type RunTab, useTitle } from './route';
+import { HealthView } from './health-view';
 import { SignsOfLife } from './signs-of-life';
 import { StepList } from './step-list';
 import { TaskHeatMapView } from './task-heat-map';
 import { isEvaluation, isOver } from './run-kind';
 import { RunEditor, RunTags, titleOf } from './run-labels';
-import { Phase, Problem, Stat } from './ui';
+import { Badge, Phase, Problem, Stat } from './ui';
 
 const TABS: { tab: RunTab; label: string }[] = [
   { tab: 'overview', label: 'Overview' },
@@ -22,6 +23,7 @@ const TABS: { tab: RunTab; label: string }[] = [
   { tab: 'tasks', label: 'Tasks' },
   { tab: 'evaluations', label: 'Evaluations' },
   { tab: 'episodes', label: 'Episodes' },
+  { tab: 'health', label: 'Health' },
   { tab: 'configuration', label: 'Configuration' },
   { tab: 'details', label: 'Details' },
 ];
@@ -56,6 +58,7 @@ export function RunView({ id, tab, playedFor }: RunViewProps) {
           <h1>{title}</h1>
           {title !== id && <small>{id}</small>}
           {run !== null && <Phase phase={run.phase} reason={run.phaseReason} />}
+          {run?.pausedSince != null && <Badge tone="warn">paused</Badge>}
           {run !== null && <span className="muted">{since(run)}</span>}
           {run !== null && <RunTags run={run} />}
           {run !== null && (
@@ -101,6 +104,7 @@ export function RunView({ id, tab, playedFor }: RunViewProps) {
       {tab === 'episodes' && (
         <EpisodeList key={JSON.stringify(playedFor)} run={id} version={version} playedFor={playedFor} />
       )}
+      {run !== null && tab === 'health' && <HealthView run={run} version={version} />}
       {run !== null && tab === 'configuration' && <ConfigurationView run={run} />}
       {run !== null && tab === 'details' && <RunDetails run={run} />}
     </>

@@ -1,6 +1,7 @@
 import type { RunDetail } from '@ui-rl/records';
 import { useEffect, useState } from 'react';
 import { clock, count, day, duration } from './format';
+import { links } from './route';
 import { isOver } from './run-kind';
 
 /** Within this time without any record, a run counts as active. */
@@ -12,6 +13,7 @@ export function SignsOfLife({ run }: { run: RunDetail }) {
   const now = useNow();
   const last = run.services[0]?.at ?? run.phaseSince ?? run.createdAt;
   if (isOver(run) || run.phase === null) return null;
+  if (run.pausedSince !== null) return <Paused since={run.pausedSince} run={run} />;
   const quiet = now - Date.parse(last);
   if (quiet < QUIET_MS) return null;
   return (
@@ -31,7 +33,24 @@ export function SignsOfLife({ run }: { run: RunDetail }) {
   );
 }
 
-function useNow(): number {
+function Paused({ since, run }: { since: string; run: RunDetail }) {
+  const reason = run.pauseReason === null ? '' : ` (${run.pauseReason})`;
+  return (
+    <section className="quiet" aria-label="Pause">
+      <p>
+        <strong>
+          Paused since {day(since)}
+          {reason}.
+        </strong>{' '}
+        {run.inProgress > 0 && `${count(run.inProgress)} episodes in progress end. `}
+        <a href={links.run(run.id, 'health')}>Continue it on the Health page</a>, or with{' '}
+        <code>ui-rl runs continue {run.id}</code>.
+      </p>
+    </section>
+  );
+}
+
+export function useNow(): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), 5_000);
