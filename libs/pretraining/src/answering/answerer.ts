@@ -13,7 +13,6 @@ import { type FloatTensor, type ImageInput, type ModelFolder, Parameters } from 
 import { GradientSession, type GradientSums } from '../gradient-session';
 import { TrainedWeights, type TrainingDevice, type TrainingOptions } from '../trained-weights';
 import type { AskedRow } from './question';
-import { READOUT_LAYERS, spotWeights } from './spot-readout';
 
 /** A screen and the questions about it. */
 export interface AskedScreen {
@@ -36,9 +35,10 @@ export interface AnsweringLosses {
 
 const VISION = 'model.visual.';
 /**
- * A head tells the image tokens at the target from all others before the layers that read it. It is not part of the
- * model.
+ * Layers of the decoder after which a head tells the image tokens at the target from all others: the last ones then
+ * have something to point at. The head is not part of the model.
  */
+const SPOT_LAYERS = 4;
 const SPOT = { norm: 'heads.spot.norm', weight: 'heads.spot.weight', bias: 'heads.spot.bias' };
 
 /** All weights of a model except those of the vision tower, whose features stay the same. */
@@ -53,7 +53,7 @@ export async function answeringWeights(
   }
   const width = family.shape.hiddenSize;
   weights.set(SPOT.norm, { shape: [width], data: new Float32Array(width).fill(1) });
-  weights.set(SPOT.weight, { shape: [2, width], data: spotWeights(width) });
+  weights.set(SPOT.weight, { shape: [2, width], data: new Float32Array(2 * width) });
   weights.set(SPOT.bias, { shape: [2], data: new Float32Array(2) });
   return TrainedWeights.create(weights, options);
 }
@@ -142,7 +142,7 @@ export class Answerer {
 /** @param inputs receives the weights of the head */
 function spotLoss(graph: Graph, layers: number, inputs: Map<string, Value>): Value {
   // The decoder cuts its graph behind each layer. Small models in tests have fewer layers.
-  const hidden = graph.cuts.at(-Math.min(READOUT_LAYERS, layers - 1) - 1)!;
+  const hidden = graph.cuts.at(Math.min(SPOT_LAYERS, layers - 1) - layers - 1)!;
   const [rows, width] = hidden.shape;
   const weight = (name: string, shape: Dim[]): Value => {
     const value = graph.input(name, 'float32', shape);

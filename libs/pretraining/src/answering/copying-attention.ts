@@ -53,19 +53,17 @@ export interface TokensToCopy {
  *
  * @param tensors of the model, changed in place
  * @param features root mean square of the features of image tokens
- * @returns a direction of unit length in which all tokens have a positive component
  */
 export function setCopyingAttention(
   tensors: ReadonlyMap<string, FloatTensor>,
   tokens: TokensToCopy,
   features: number,
   shape: DecoderShape,
-): Float64Array {
+): void {
   const directions = directionsFor(tokens, shape);
   shareComponent(tensors, directions, features, shape);
   setEarlierTokens(tensors, directions, shape);
   setInduction(tensors, directions, shape);
-  return directions.shared;
 }
 
 function directionsFor(
@@ -181,7 +179,42 @@ function headsOf(tensors: ReadonlyMap<string, FloatTensor>, layer: number, shape
   };
 }
 
-export function rowsOf(matrix: Float32Array | Float64Array, width: number): Float64Array[] {
+/** Directions of the coordinates of an axis that heads read. */
+const AXIS_COMPONENTS = 24;
+/** Layers, from the last one, whose first heads pass coordinates on. */
+const READOUT_LAYERS = 2;
+const READOUT = { value: 0.6, output: 0.3 };
+
+/**
+ * Makes two groups of heads in the last layers pass on the column and the row of the image tokens they attend to: a
+ * click is then learned as soon as they attend to its target.
+ *
+ * @param axes embeddings [N, width] of the x and of the y coordinates
+ */
+export function setCoordinateReadout(
+  tensors: ReadonlyMap<string, FloatTensor>,
+  axes: readonly Float32Array[],
+  layers: number,
+  shape: DecoderShape,
+): void {
+  const group = shape.heads / shape.keyHeads;
+  axes.forEach((coordinates, keyHead) => {
+    const { vectors } = principalComponents(coordinates, shape.width, AXIS_COMPONENTS, new Random(3));
+    const components = rowsOf(vectors, shape.width);
+    for (let layer = layers - READOUT_LAYERS; layer < layers; layer++) {
+      const value = headInputs(tensors, layer, 'v', shape);
+      const output = headOutputs(tensors, layer, shape);
+      components.forEach((component, dimension) => {
+        value.set(keyHead, dimension, component, READOUT.value);
+        for (let head = keyHead * group; head < (keyHead + 1) * group; head++) {
+          output.set(head, dimension, component, READOUT.output);
+        }
+      });
+    }
+  });
+}
+
+function rowsOf(matrix: Float32Array | Float64Array, width: number): Float64Array[] {
   return Array.from({ length: matrix.length / width }, (_, row) =>
     Float64Array.from(matrix.subarray(row * width, (row + 1) * width)),
   );

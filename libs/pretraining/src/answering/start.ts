@@ -17,10 +17,9 @@ import { modelOfStage } from '../stages/stage';
 import { drawScreens, type SourceOptions } from '../supply/draw';
 import { CHARACTER_CLASSES, characterOf, NOTHING } from '../reading/alphabet';
 import { processed } from './batches';
-import { setCopyingAttention } from './copying-attention';
+import { setCoordinateReadout, setCopyingAttention } from './copying-attention';
 import { setMatchingAttention } from './matching-attention';
 import { embedCharacters, embedCoordinates, type ReadHead } from './embeddings';
-import { setSpotReadout } from './spot-readout';
 
 /**
  * Root mean square of the features of image tokens for a new decoder: near that of what its layers add. Reading leaves
@@ -88,9 +87,9 @@ function setAttention(
   const centers = Array.from({ length: PLACES }, (_, place) => (place + 0.5) * TOKEN);
   const [x, y] = [rowsOf(centers.map((at) => `"x":${at}`)), rowsOf(centers.map((at) => `,"y":${at}}`))];
   setMatchingAttention(tensors, rowsOf(letters), DECODER_SHAPE);
+  setCoordinateReadout(tensors, [x, y], family.shape.layers, DECODER_SHAPE);
   const tokens = { characters: rowsOf([...letters, ' ']), coordinates: Float32Array.from([...x, ...y]) };
-  const shared = setCopyingAttention(tensors, tokens, FEATURE_SIZE, DECODER_SHAPE);
-  setSpotReadout(tensors, { axes: [x, y], shared }, family.shape.layers, DECODER_SHAPE);
+  setCopyingAttention(tensors, tokens, FEATURE_SIZE, DECODER_SHAPE);
 }
 
 function scaleFeatures(tensors: ReadonlyMap<string, FloatTensor>, factor: number): void {

@@ -1,7 +1,6 @@
 import type { FloatTensor } from '@ui-rl/models';
 import { normals, Random } from '@ui-rl/random';
-import { setCopyingAttention } from './copying-attention';
-import { setSpotReadout, spotDirection } from './spot-readout';
+import { setCoordinateReadout, setCopyingAttention } from './copying-attention';
 
 const SHAPE = { width: 256, headDim: 32, keyHeads: 4, heads: 8 };
 const { width, headDim } = SHAPE;
@@ -112,23 +111,12 @@ test('a new decoder continues a text that it has seen before', () => {
   expect(right.length).toBeGreaterThanOrEqual(expected.length - 1);
 });
 
-test('heads of the last layers pass on the coordinates of the image token at the target', () => {
-  const coordinates = Float32Array.from([...axes[0], ...axes[1]]);
-  const shared = setCopyingAttention(tensors, { characters, coordinates }, 0.2, SHAPE);
-  setSpotReadout(tensors, { axes, shared }, LAYERS, SHAPE);
-  const spot = spotDirection(width);
-  // Each place has a column and a row; the one at the target is found less clearly than it could be.
-  const places = Array.from({ length: 32 }, (_, place) =>
-    Array.from(shared, (each, i) => {
-      const found = place === 19 ? 0.15 : -0.05 * (place % 3);
-      return 0.2 * each + found * spot[i] + rowOf(axes[0], place)[i] + rowOf(axes[1], 31 - place)[i];
-    }),
-  );
-  const question = Array.from(shared, (each) => 0.5 * each);
-  const answered = attend(LAYERS - 1, [...places, question]).at(-1)!;
-  const added = answered.map((value, i) => value - question[i]);
-  const nearest = axes.map((axis) =>
-    indexOfLargest(Array.from({ length: 32 }, (_, row) => dot(rowOf(axis, row), added))),
-  );
-  expect(nearest).toEqual([19, 12]);
+test('heads of the last layers pass on the coordinates that they attend to', () => {
+  setCoordinateReadout(tensors, axes, LAYERS, SHAPE);
+  for (const coordinates of axes) {
+    const place = rowOf(coordinates, 11);
+    const [added] = attend(LAYERS - 1, [Array.from(place)]).map((x) => x.map((value, i) => value - place[i]));
+    const scores = Array.from({ length: 32 }, (_, row) => dot(rowOf(coordinates, row), added));
+    expect(indexOfLargest(scores)).toBe(11);
+  }
 });
