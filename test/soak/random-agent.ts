@@ -65,6 +65,8 @@ export function anything(random: Random, { width, height }: { width: number; hei
       key: random.pick(['shift', 'ctrl', 'a']),
     }),
     () => ({ action: 'swipe', direction: direction() }),
+    () => ({ action: 'window', change: random.pick(['new', 'close', 'next', 'previous'] as const) }),
+    () => ({ action: 'zoom', from: point(), to: point() }),
     () => ({ action: 'button', button: random.pick(['back', 'home', 'recents'] as const) }),
     () => ({ action: 'wait', seconds: random.pick(SECONDS) }),
   ];

@@ -45,6 +45,10 @@ export const KEY_NAMES = [
   'up',
 ] as const;
 
+/** Changes of the windows: a new one, closing the shown one, showing its neighbour in the order of opening. */
+export const WINDOW_CHANGES = ['new', 'close', 'next', 'previous'] as const;
+export type WindowChange = (typeof WINDOW_CHANGES)[number];
+
 /** Keys that can be held during an action of the pointer. */
 export const MODIFIERS = ['alt', 'ctrl', 'meta', 'shift'] as const;
 export type Modifier = (typeof MODIFIERS)[number];
@@ -141,6 +145,22 @@ export interface ButtonAction {
   button: Button;
 }
 
+/**
+ * Changes which of the windows (tabs, popups) is shown. Only one is shown at a time; `number` is its place in the order
+ * of opening, from 1.
+ */
+export type WindowAction = { action: 'window'; change: WindowChange } | { action: 'window'; number: number };
+
+/**
+ * Shows the region between two corners, enlarged to the size of the screenshot, in the next observation. It changes
+ * nothing else: coordinates of later actions are those of the whole screen.
+ */
+export interface ZoomAction {
+  action: 'zoom';
+  from: Point;
+  to: Point;
+}
+
 export interface WaitAction {
   action: 'wait';
   seconds: number;
@@ -164,6 +184,8 @@ export type Action =
   | DragAction
   | SwipeAction
   | ButtonAction
+  | WindowAction
+  | ZoomAction
   | WaitAction
   | FinishAction;
 

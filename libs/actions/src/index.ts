@@ -12,6 +12,7 @@ export { playwrightKey } from './playwright-keys';
 export * from './prompt';
 export { readBehindThoughts, type ReadAnswer, type Reading } from './thoughts';
 export type { ScreenSizes, Size } from './sizes';
+export { zoomRegion, type Region } from './zoom';
 export {
   ACTION_NAMES,
   MAX_COORDINATE,
@@ -20,4 +21,5 @@ export {
   MAX_SECONDS,
   MAX_TEXT_LENGTH,
   MAX_VIA,
+  MAX_WINDOW,
 } from './schema';

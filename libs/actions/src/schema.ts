@@ -4,6 +4,7 @@ import {
   KEY_NAMES,
   MODIFIERS,
   POINT_ACTIONS,
+  WINDOW_CHANGES,
   type Action,
   type ActionName,
   type Modifier,
@@ -14,6 +15,8 @@ export const MAX_TEXT_LENGTH = 10_000;
 export const MAX_SECONDS = 60;
 export const MAX_SCROLL_AMOUNT = 50;
 export const MAX_KEYS = 5;
+/** The highest number of a window. */
+export const MAX_WINDOW = 99;
 /** Points of a drag between its start and its end. */
 export const MAX_VIA = 100;
 
@@ -168,6 +171,25 @@ export const SCHEMA: Record<ActionName, Variant[]> = {
       fields: { button: field({ type: 'one-of', values: BUTTONS }) },
       example: { action: 'button', button: 'home' },
       meaning: `press a button of the device: ${BUTTONS.join(', ')}`,
+    },
+  ],
+  window: [
+    {
+      fields: { change: field({ type: 'one-of', values: WINDOW_CHANGES }) },
+      example: { action: 'window', change: 'next' },
+      meaning: `change which window is shown, or how many there are: ${WINDOW_CHANGES.join(', ')}`,
+    },
+    {
+      fields: { number: field({ type: 'integer', min: 1, max: MAX_WINDOW }) },
+      example: { action: 'window', number: 2 },
+      meaning: 'show the window with this number, in the order of opening',
+    },
+  ],
+  zoom: [
+    {
+      fields: { from: field(POINT), to: field(POINT) },
+      example: { action: 'zoom', from: [20, 80], to: [120, 160] },
+      meaning: 'see a part of the screen larger once, from its top left to its bottom right corner',
     },
   ],
   wait: [

@@ -1,5 +1,13 @@
 import * as fc from 'fast-check';
-import { BUTTONS, DIRECTIONS, KEY_NAMES, MODIFIERS, POINT_ACTIONS, type Action } from '../src/action';
+import {
+  BUTTONS,
+  DIRECTIONS,
+  KEY_NAMES,
+  MODIFIERS,
+  POINT_ACTIONS,
+  WINDOW_CHANGES,
+  type Action,
+} from '../src/action';
 
 /** Any action with its points on a screen. */
 export function anyAction({ width, height }: { width: number; height: number }): fc.Arbitrary<Action> {
@@ -54,6 +62,9 @@ export function anyAction({ width, height }: { width: number; height: number }):
       at,
     ),
     fc.record({ action: fc.constant('button'), button: fc.constantFrom(...BUTTONS) }),
+    fc.record({ action: fc.constant('window'), change: fc.constantFrom(...WINDOW_CHANGES) }),
+    fc.record({ action: fc.constant('window'), number: fc.integer({ min: 1, max: 99 }) }),
+    fc.record({ action: fc.constant('zoom'), from: point, to: point }),
     fc.record({ action: fc.constant('wait'), seconds }),
     joined(fc.record({ action: fc.constant('finish'), success: fc.boolean() }), optional({ message: text })),
   ) as fc.Arbitrary<Action>;

@@ -101,6 +101,22 @@ export const OUTPUTS: [dialect: string, answer: string, actions: Action[]][] = [
       { action: 'mouse_up', x: 9, y: 7 },
     ],
   ],
+  [
+    'anthropic_computer',
+    '{"type":"tool_use","name":"zoom","toolset_name":"computer","input":{"region":[100,50,300,150]}}',
+    [{ action: 'zoom', from: [100, 50], to: [300, 150] }],
+  ],
+  [
+    'anthropic_browser',
+    '[{"type":"tool_use","name":"new_tab","toolset_name":"browser","input":{}},{"type":"tool_use","name":"switch_tab","toolset_name":"browser","input":{"tab_id":"1"}},{"type":"tool_use","name":"close_tab","toolset_name":"browser","input":{"tab_id":"2"}},{"type":"tool_use","name":"zoom","toolset_name":"browser","input":{"region":[0,0,640,360],"tab_id":"1"}}]',
+    [
+      { action: 'window', change: 'new' },
+      { action: 'window', number: 1 },
+      { action: 'window', number: 2 },
+      { action: 'window', change: 'close' },
+      { action: 'zoom', from: [0, 0], to: [640, 360] },
+    ],
+  ],
   // platform.claude.com/docs/en/agents-and-tools/tool-use/computer-use-tool, before 2026
   [
     'anthropic_computer',

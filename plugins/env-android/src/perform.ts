@@ -66,6 +66,8 @@ export function commandsOf(action: PlainAction, screen: Screen): string[] | null
     case 'mouse_up':
     case 'key_down':
     case 'key_up':
+    case 'window':
+    case 'zoom':
       return null;
   }
 }

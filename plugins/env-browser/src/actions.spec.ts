@@ -204,16 +204,6 @@ describe('actions', () => {
     ]);
   });
 
-  it('open no window with keys held', async () => {
-    lab.page('links', '<a href="#top" style="font-size: 90px">link</a>');
-    player = await lab.open({ page: 'links' });
-    for (const key of ['ctrl', 'shift']) {
-      const { outcome } = await player.act({ action: 'click', x: 60, y: 60, modifiers: [key] });
-      expect(outcome).toBe('popup_blocked');
-    }
-    await player.close();
-  });
-
   it('hold for their duration', async () => {
     const begin = Date.now();
     const { log } = await play({ action: 'long_press', x: 10, y: 50, seconds: 0.3 });

@@ -74,13 +74,13 @@ export class BrowserPool {
       const context = await pooled.browser.newContext(options);
       const { traffic } = pooled.process.pipe;
       let watch: TrafficWatch | null = null;
-      let crashId = '';
+      const crashIds = new Set<string>();
       return {
         context,
         watchTraffic: (id, onFlood) => void (watch = traffic.watch(id, onFlood)),
         watchCrash: (id, onCrash) => {
           pooled.crashes.set(id, onCrash);
-          crashId = id;
+          crashIds.add(id);
         },
         isAlive: () => !pooled.isEnding && !pooled.process.pipe.isClosed,
         isCalm: () => watch?.isCalm() ?? true,
@@ -88,7 +88,7 @@ export class BrowserPool {
         release: async () => {
           await this.release(pooled, context);
           watch?.end();
-          pooled.crashes.delete(crashId);
+          for (const id of crashIds) pooled.crashes.delete(id);
         },
       };
     } catch (cause) {

@@ -1,36 +1,23 @@
 import { readFile } from 'node:fs/promises';
-import { type Deadline, type Screenshot } from '@ui-rl/plugin-kit';
-import type { BrowserContext, CDPSession, Page, Request } from 'playwright';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DEADLINES, type Deadline, type Region, type Screenshot } from '@ui-rl/plugin-kit';
+import type { BrowserContext, CDPSession, Page } from 'playwright';
 import { lookOf, storedOf } from './context-options';
 import type { Device } from './device';
 import { DocumentWatch } from './in-place/document-watch';
 import { WATCH_SCRIPT } from './in-place/watch-script';
 import { BrowserError } from './errors';
-import { HeldButton } from './held-button';
-import { HeldKeys } from './held-keys';
+import type { HeldButton } from './held-button';
+import type { HeldKeys } from './held-keys';
 import { messageOf, type BrowserPool, type Lease } from './browser-pool';
 import { MOST_REQUESTS, PageNetwork } from './network';
-import { GONE, PageAnswers } from './page-answers';
+import { GONE, type PageAnswers } from './page-answers';
 import { refusalOf, type PageRules, type PageSpec } from './page-spec';
 import { pageText } from './page-text';
+import { PageWindow, type PageContract } from './page-window';
 import { RequestTally } from './request-tally';
 import { crashOf, TabFailure } from './tab-failure';
-
-/** The functions of `window.uirl` that a page may offer to the environment. */
-export interface PageContract {
-  reset: boolean;
-  state: boolean;
-  settled: boolean;
-  button: boolean;
-  done: boolean;
-}
-
-const NO_CONTRACT: PageContract = { reset: false, state: false, settled: false, button: false, done: false };
-
-const PROBE = `(() => {
-  const has = (name) => typeof window.uirl === 'object' && window.uirl !== null && typeof window.uirl[name] === 'function';
-  return { reset: has('reset'), state: has('state'), settled: has('settled'), button: has('button'), done: has('done') };
-})()`;
+import { Windows } from './windows';
 
 export type TabLog = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
 
@@ -40,38 +27,45 @@ const REASON_MS = 1_000;
 /** Maximum unanswered requests between two steps: those that a browser sends by itself, plus a margin. */
 const CALM_REQUESTS = 16;
 
-/** One page in its own context. Collects the outcomes of steps; a crash or a closed page is a rejected promise. */
+/**
+ * A page in its own context, with the windows that it opens. Collects the outcomes of steps; a crash or a closed page
+ * is a rejected promise. Page, session, contract and input devices are those of the shown window.
+ */
 export class BrowserTab {
-  contract: PageContract = NO_CONTRACT;
   /** Requests since the first frame, if the task checks requests. */
   requests = new RequestTally();
   /** The tab was cleaned and has shown no page since. */
   isEmpty = false;
-  /** Documents loaded in the main frame since the last `load`. */
-  private navigations = 0;
+  /** Whether further windows are kept: from the first frame of an episode to its end. */
+  keepsWindows = false;
   /** The browser's id of its context. */
   contextId = '';
-  private readonly pending = new Set<Request>();
   private readonly notes = new Set<string>();
   readonly failure = new TabFailure();
-  readonly answers: PageAnswers;
-  readonly keys: HeldKeys;
-  readonly button: HeldButton;
+  readonly windows: Windows;
   /** For pages that are reset in place: decides whether a reset is possible. */
   private watchOfDocument: DocumentWatch | null = null;
   private destroyed = false;
+  /** Scripts of the tab's windows; another window than the first one has them from its second document on. */
+  private readonly scripts: string[] = [];
 
   private constructor(
     public spec: PageSpec,
-    readonly page: Page,
-    readonly cdp: CDPSession,
+    first: PageWindow,
     private readonly lease: Lease,
     private readonly network: PageNetwork,
     private readonly log: TabLog,
   ) {
-    this.answers = new PageAnswers(page, cdp);
-    this.keys = new HeldKeys(page.keyboard);
-    this.button = new HeldButton(page.mouse);
+    this.windows = new Windows(first, {
+      context: lease.context,
+      contextId: () => this.contextId,
+      keepsWindows: () => this.keepsWindows,
+      note: (outcome) => this.note(outcome),
+      allows: (url) => URL.canParse(url) && this.spec.origins.has(new URL(url).origin),
+      prepare: (window) => this.prepare(window),
+      flooded: () => this.flooded(),
+      closed: () => this.failure.happens(this.closed()),
+    });
   }
 
   static async create(pool: BrowserPool, spec: PageSpec, rules: PageRules, log: TabLog): Promise<BrowserTab> {
@@ -86,11 +80,10 @@ export class BrowserTab {
     try {
       const page = await lease.context.newPage();
       const cdp = await lease.context.newCDPSession(page);
-      const tab = new BrowserTab(spec, page, cdp, lease, network, log);
+      const tab = new BrowserTab(spec, new PageWindow(page, cdp, null), lease, network, log);
       await tab.watch(lease.context);
-      if (spec.device !== null) await tab.emulate(spec.device);
       if (rules.resetsInPlace === true) await tab.watchDocuments();
-      if (spec.script !== null) await tab.addScript(await readFile(rules.scripts[spec.script], 'utf8'));
+      if (spec.script !== null) await tab.useScript(await readFile(rules.scripts[spec.script], 'utf8'));
       return tab;
     } catch (cause) {
       network.close();
@@ -100,13 +93,43 @@ export class BrowserTab {
     }
   }
 
+  /** The shown window. */
+  get window(): PageWindow {
+    return this.windows.shown;
+  }
+
+  get page(): Page {
+    return this.window.page;
+  }
+
+  get cdp(): CDPSession {
+    return this.window.cdp;
+  }
+
+  get answers(): PageAnswers {
+    return this.window.answers;
+  }
+
+  get contract(): PageContract {
+    return this.window.contract;
+  }
+
+  get keys(): HeldKeys {
+    return this.window.keys;
+  }
+
+  get button(): HeldButton {
+    return this.window.button;
+  }
+
   /**
    * Whether the page can be reset in place for another episode: it supports reset and is still the page that was
    * loaded.
    */
   get resettable(): boolean {
     const isOwn = this.spec.script === null || this.watchOfDocument !== null;
-    return this.isLocal && isOwn && this.contract.reset && this.navigations <= 1;
+    const { contract, navigations } = this.windows.first;
+    return this.isLocal && isOwn && contract.reset && navigations <= 1 && !this.windows.hadOthers;
   }
 
   /** Whether it can be cleaned and reused for another page of the same origin: it has visited no other origin. */
@@ -152,11 +175,12 @@ export class BrowserTab {
   }
 
   get isNavigating(): boolean {
-    return this.pending.size > 0;
+    return this.window.isNavigating;
   }
 
   async load(): Promise<void> {
-    this.navigations = 0;
+    this.window.navigations = 0;
+    this.windows.hadOthers = false;
     this.isEmpty = false;
     try {
       const response = await this.page.goto(this.spec.url, { waitUntil: 'load', timeout: 0 });
@@ -168,7 +192,7 @@ export class BrowserTab {
       const reason = this.network.refusal ?? messageOf(cause);
       throw new BrowserError('page_error', `${this.spec.url} cannot be loaded: ${reason}`, { cause });
     }
-    this.contract = await this.answers.evaluate<PageContract>(PROBE);
+    await this.window.probe();
     this.watchOfDocument?.renew();
   }
 
@@ -198,25 +222,27 @@ export class BrowserTab {
     await this.cdp.send('Page.resetNavigationHistory');
   }
 
-  capture(): Promise<Screenshot> {
-    return this.answers.screenshot(this.spec);
+  /** Begins to count requests and to keep further windows. */
+  beginEpisode(): void {
+    this.requests = new RequestTally(this.spec.checks);
+    this.windows.begin();
+    this.keepsWindows = true;
+  }
+
+  /** Closes further windows. Returns whether the tab can show another episode. */
+  async endEpisode(): Promise<boolean> {
+    this.keepsWindows = false;
+    const late = sleep(DEADLINES.browserClose.ms, false, { ref: false });
+    return Promise.race([this.windows.closeOthers(), late]);
+  }
+
+  capture(region: Region | null = null): Promise<Screenshot> {
+    return this.answers.screenshot(this.spec, region);
   }
 
   /** Whether an action has left a key or the button down. */
   get holds(): boolean {
     return this.button.isDown || !this.keys.isEmpty;
-  }
-
-  async releaseAll(): Promise<void> {
-    await this.button.release();
-    await this.keys.releaseAll();
-  }
-
-  /** Notes a window that a click with held keys has opened, which the browser reports only after a while. */
-  async noteWindow(): Promise<void> {
-    const { targetInfos } = await this.cdp.send('Target.getTargets', { filter: [{ type: 'page' }] });
-    const own = targetInfos.filter(({ browserContextId }) => browserContextId === this.contextId);
-    if (own.length > 1) this.note('popup_blocked');
   }
 
   /** Records an outcome for the episode; duplicates are ignored. */
@@ -229,6 +255,31 @@ export class BrowserTab {
     const outcome = [...this.notes].join(',') || 'ok';
     this.notes.clear();
     return outcome;
+  }
+
+  /** Runs work on the shown window. Returns false if that window closes meanwhile and another one is shown. */
+  async unlessClosed(work: () => Promise<void>): Promise<boolean> {
+    const { window } = this;
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      if (!GONE.test(messageOf(error))) throw error;
+      await Promise.race([window.closed, this.failure.within(REASON_MS)]);
+      if (this.failure.happened || window === this.window) throw error;
+      return false;
+    }
+  }
+
+  /** Runs work on the shown window, again for the next one whenever that window closes meanwhile. */
+  async steadily<T>(work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      let result: { value: T } | undefined;
+      const isDone = await this.unlessClosed(async () => {
+        result = { value: await work() };
+      });
+      if (isDone) return result!.value;
+    }
   }
 
   /**
@@ -266,64 +317,58 @@ export class BrowserTab {
    * Set in this session as well: after a screenshot, Chromium restores the screen metrics of the session that took
    * it.
    */
-  private async emulate({ deviceScaleFactor }: Device): Promise<void> {
+  private async emulate({ cdp }: PageWindow, { deviceScaleFactor }: Device): Promise<void> {
     const { viewport } = this.spec;
     const metrics = { ...viewport, deviceScaleFactor, mobile: false };
-    await this.cdp.send('Emulation.setDeviceMetricsOverride', metrics);
+    await cdp.send('Emulation.setDeviceMetricsOverride', metrics);
   }
 
-  /** Runs a script in every document of the tab before the page's own scripts. */
-  private async addScript(script: string): Promise<void> {
-    const source = `if (window === window.top) {\n${script}\n}`;
-    await this.cdp.send('Page.addScriptToEvaluateOnNewDocument', { source });
+  /** Runs a script in the documents of the tab before the page's own scripts. */
+  private async useScript(script: string): Promise<void> {
+    await addScript(this.window, script);
+    this.scripts.push(script);
   }
 
   private async watchDocuments(): Promise<void> {
-    await this.addScript(WATCH_SCRIPT);
+    await addScript(this.window, WATCH_SCRIPT);
     this.watchOfDocument = new DocumentWatch(this);
   }
 
   private async watch(context: BrowserContext): Promise<void> {
-    this.watchPage(context);
-    this.watchNavigation();
     this.network.onRefused = (what, isNavigation) => this.refused(what, isNavigation);
+    this.network.isWindow = (page) => this.windows.includes(page);
     this.network.onRequest = (request) => this.requests.note(request);
-    const [{ targetInfo }] = await Promise.all([
-      this.cdp.send('Target.getTargetInfo'),
-      this.cdp.send('Page.enable'),
-      this.network.guard(context),
-    ]);
-    this.contextId = targetInfo.browserContextId!;
-    const onFlood = () =>
-      this.failure.happens(
-        new BrowserError('page_error', 'the page floods the browser with messages or requests'),
-      );
-    this.network.onFlood = onFlood;
-    this.lease.watchTraffic(this.contextId, onFlood);
-    this.lease.watchCrash(targetInfo.targetId, (status) => this.failure.happens(crashOf(status)));
+    await Promise.all([this.prepare(this.window), this.network.guard(context)]);
+    this.network.onFlood = () => this.flooded();
+    this.lease.watchTraffic(this.contextId, () => this.flooded());
   }
 
-  private watchPage(context: BrowserContext): void {
-    const { page } = this;
-    page.on('close', () => this.failure.happens(this.closed()));
-    page.on('dialog', (dialog) => {
-      // An action that leaves the page means to leave it: accept `beforeunload`.
-      const isLeave = dialog.type() === 'beforeunload';
-      this.note(isLeave ? 'leave_confirmed' : 'dialog_dismissed');
-      (isLeave ? dialog.accept() : dialog.dismiss()).catch(() => undefined);
+  private flooded(): void {
+    const message = 'the page floods the browser with messages, requests or windows';
+    this.failure.happens(new BrowserError('page_error', message));
+  }
+
+  private async prepare(window: PageWindow): Promise<void> {
+    const { cdp, page } = window;
+    const { device, viewport } = this.spec;
+    window.watch({
+      note: (outcome) => this.note(outcome),
+      failed: (message) => this.log('debug', `${this.spec.url}: ${pageText(message)}`),
+      opens: (url) => this.windows.opens(url),
     });
-    page.on('download', (download) => {
-      this.note('download_blocked');
-      download.cancel().catch(() => undefined);
-    });
-    // Arrives before the popup itself, so in time for the step that opened it.
-    this.cdp.on('Page.windowOpen', () => this.note('popup_blocked'));
-    page.on('filechooser', () => this.note('file_chooser_blocked'));
-    page.on('pageerror', (error) => this.log('debug', `${this.spec.url}: ${pageText(error.message)}`));
-    page.on('console', (message) => this.noteNavigationRefusal(message.text()));
-    context.on('page', (popup) => {
-      if (popup !== page) popup.close().catch(() => undefined);
-    });
+    const [{ targetInfo }] = await Promise.all([
+      cdp.send('Target.getTargetInfo'),
+      cdp.send('Page.enable'),
+      ...this.scripts.map((script) => addScript(window, script)),
+    ]);
+    const size = page.viewportSize();
+    // A page may ask for a window of another size.
+    if (size?.width !== viewport.width || size.height !== viewport.height)
+      await page.setViewportSize(viewport);
+    if (device !== null) await this.emulate(window, device);
+    window.targetId = targetInfo.targetId;
+    this.contextId = targetInfo.browserContextId!;
+    this.lease.watchCrash(targetInfo.targetId, (status) => this.failure.happens(crashOf(status)));
   }
 
   private closed(): BrowserError {
@@ -332,28 +377,13 @@ export class BrowserTab {
       : new BrowserError('crashed', 'the page or its browser is gone');
   }
 
-  private watchNavigation(): void {
-    const { page } = this;
-    page.on('request', (request) => {
-      if (request.isNavigationRequest() && request.frame() === page.mainFrame()) this.pending.add(request);
-    });
-    page.on('requestfinished', (request) => this.pending.delete(request));
-    page.on('requestfailed', (request) => this.pending.delete(request));
-    page.on('framenavigated', (frame) => {
-      if (frame !== page.mainFrame()) return;
-      this.navigations++;
-      this.answers.navigated();
-    });
-  }
-
   private refused(what: string, isNavigation: boolean): void {
     this.log('debug', `${this.spec.url}: ${pageText(what)}`);
     if (isNavigation) this.note('blocked_navigation');
   }
+}
 
-  /** Navigation to `file:` and `data:` never becomes a request; the browser only logs the refusal. */
-  private noteNavigationRefusal(text: string): void {
-    if (/^Not allowed to (load local resource|navigate top frame)/.test(text))
-      this.note('blocked_navigation');
-  }
+async function addScript({ cdp }: PageWindow, script: string): Promise<void> {
+  const source = `if (window === window.top) {\n${script}\n}`;
+  await cdp.send('Page.addScriptToEvaluateOnNewDocument', { source });
 }

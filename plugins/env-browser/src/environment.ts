@@ -26,7 +26,6 @@ import { Popups } from './popups/popups';
 import { asReply, BrowserSession } from './session';
 import { Recorder, type Called } from './recorder';
 import { RECORDINGS } from './recording';
-import { RequestTally } from './request-tally';
 import { settle } from './settle';
 import { readState } from './state';
 import { STORAGE_STATES } from './storage-state';
@@ -240,8 +239,8 @@ export class BrowserEnvironment implements Environment {
     deadline: Deadline,
   ): Promise<EnvironmentSession> {
     try {
-      tab.requests = new RequestTally(tab.spec.checks);
       const recording = await tab.during(deadline, () => this.recorder.begin(tab, screenshot, called));
+      tab.beginEpisode();
       const giveBack = (used: BrowserTab, healthy: boolean) => this.takeBack(used, healthy);
       return new BrowserSession(screenshot, state, tab, popups, this.options, recording, giveBack);
     } catch (error) {
@@ -307,7 +306,7 @@ export class BrowserEnvironment implements Environment {
   private async takeBack(tab: BrowserTab, healthy: boolean): Promise<void> {
     this.playing--;
     // A page that floods the browser would continue during cleaning and slow down all others.
-    const keep = healthy && tab.isCalm;
+    const keep = healthy && tab.isCalm && (await tab.endEpisode());
     tab.isPlayed = false;
     if (keep && tab.resettable) this.idle.push({ tab, ready: Promise.resolve(true) });
     else if (keep && tab.cleanable) this.idle.push({ tab, ready: clean(tab) });

@@ -72,7 +72,7 @@ describe('beside a hostile page', () => {
       floodOf("fetch('/x' + Math.random()).catch(() => {});"),
       ['ok', 'page_hangs', 'page_error'],
     ],
-    ['a flood of windows', floodOf("window.open('/');"), ['popup_blocked', 'page_hangs', 'page_error']],
+    ['a flood of windows', floodOf("window.open('/');"), ['too_many_windows', 'page_hangs', 'page_error']],
   ])('%s ends its own episode and no other', async (_name, code, expected) => {
     const { reply } = await hostileStep(code);
     expect(expected).toContain(reply.ok ? reply.value.outcome : reply.error.code);

@@ -183,8 +183,6 @@ describe('the network of a page', () => {
   });
 
   it.each([
-    ['window.open', () => onClick(`window.open('${web.origin}/popup')`), 'popup_blocked'],
-    ['a link to a new window', () => clickable(`<a ${BUTTON} target=_blank href="/">x</a>`), 'popup_blocked'],
     ['alert', () => onClick(`alert('hello'); document.title = 'after'`), 'dialog_dismissed'],
     [
       'prompt',

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join, normalize } from 'node:path';
-import type { BrowserContext, BrowserContextOptions, Route } from 'playwright';
+import type { BrowserContext, BrowserContextOptions, Page, Request, Route } from 'playwright';
 import { NOWHERE } from './chromium-arguments';
 import { contentTypeOf } from './content-types';
 import { Gateway } from './gateway';
@@ -27,6 +27,8 @@ export class PageNetwork {
   onRefused: Refused = () => undefined;
   /** Called when a page has more concurrent requests than the browser can serve beside other pages. */
   onFlood: () => void = () => undefined;
+  /** Whether a page is one of the windows that are used. */
+  isWindow: (page: Page) => boolean = () => true;
   /** Called for each allowed request. */
   onRequest: (request: PageRequest) => void = () => undefined;
   /** Why the gateway refused the most recent connection. */
@@ -81,6 +83,15 @@ export class PageNetwork {
     });
   }
 
+  private hasWindow(request: Request): boolean {
+    try {
+      return this.isWindow(request.frame().page());
+    } catch {
+      // A new window may have no frame before its first navigation.
+      return false;
+    }
+  }
+
   /** Resolves when all requests are answered. */
   async answered(): Promise<void> {
     if (this.answering > 0) await new Promise<void>((done) => this.waiting.push(done));
@@ -95,10 +106,15 @@ export class PageNetwork {
     const url = new URL(request.url());
     const folder = folderOf(url, this.rules.pages);
     if (!this.spec.origins.has(url.origin)) {
-      const isNavigation = request.isNavigationRequest() && request.frame().parentFrame() === null;
+      const isNavigation = request.isNavigationRequest() && isOfWindow(request);
       this.onRefused(`${request.url()} is not allowed`, isNavigation);
-      // "aborted" keeps the current page; other reasons show the browser's error page.
-      await route.abort(isNavigation ? 'aborted' : 'blockedbyclient');
+      if (isNavigation && !this.hasWindow(request)) {
+        // Playwright reports no window whose first navigation is aborted; this one is closed when it appears.
+        await route.fulfill({ status: 403, contentType: 'text/html', body: EMPTY });
+      } else {
+        // "aborted" keeps the current page; other reasons show the browser's error page.
+        await route.abort(isNavigation ? 'aborted' : 'blockedbyclient');
+      }
       return;
     }
     this.onRequest({ method: request.method(), url: request.url(), body: request.postData() });
@@ -109,6 +125,16 @@ export class PageNetwork {
     } else {
       await serve(route, folder, url.pathname);
     }
+  }
+}
+
+/** Whether a navigation is one of a window, not of a frame in it. */
+function isOfWindow(request: Request): boolean {
+  try {
+    return request.frame().parentFrame() === null;
+  } catch {
+    // A new window may have no frame before its first navigation.
+    return true;
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { DEADLINES, RETRIES, retry, type Screenshot } from '@ui-rl/plugin-kit';
+import { DEADLINES, RETRIES, retry, type Region, type Screenshot } from '@ui-rl/plugin-kit';
 import type { CDPSession, Page } from 'playwright';
 import { answeredValue, boundedExpression, type BoundedAnswer } from './bounded-answer';
 import { messageOf } from './browser-pool';
@@ -95,21 +95,28 @@ export class PageAnswers {
     return value ?? null;
   }
 
-  /** The page as its spec scales it. */
-  async screenshot(spec: PageSpec): Promise<Screenshot> {
-    const { data } = await this.afterNavigation(() => this.unlessNavigated(this.requestScreenshot(spec)));
+  /** The page as its spec scales it, or a region of its viewport in the same number of pixels. */
+  async screenshot(spec: PageSpec, region: Region | null = null): Promise<Screenshot> {
+    const { data } = await this.afterNavigation(() =>
+      this.unlessNavigated(this.requestScreenshot(spec, region)),
+    );
     const png = Buffer.from(data, 'base64');
     const sha256 = createHash('sha256').update(png).digest('hex');
     return { png, sha256, width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
   }
 
-  private async requestScreenshot({ viewport, scale, device }: PageSpec): Promise<{ data: string }> {
+  private async requestScreenshot(
+    { viewport, scale, device }: PageSpec,
+    region: Region | null,
+  ): Promise<{ data: string }> {
     const options = { format: 'png', optimizeForSpeed: true } as const;
     const own = device?.deviceScaleFactor ?? 1;
-    if (scale === own) return this.cdp.send('Page.captureScreenshot', options);
+    if (scale === own && region === null) return this.cdp.send('Page.captureScreenshot', options);
     // A clip is relative to the document, which may be scrolled.
     const { cssVisualViewport: shown } = await this.cdp.send('Page.getLayoutMetrics');
-    const clip = { ...viewport, x: shown.pageX, y: shown.pageY, scale: scale / own };
+    const { x, y, width, height } = region ?? { x: 0, y: 0, ...viewport };
+    const enlarged = (scale / own) * (viewport.width / width);
+    const clip = { x: shown.pageX + x, y: shown.pageY + y, width, height, scale: enlarged };
     return this.cdp.send('Page.captureScreenshot', { ...options, clip });
   }
 

@@ -12,6 +12,7 @@ import {
   type SwipeAction,
 } from '@ui-rl/plugin-kit';
 import { isOnKeyboard } from './keys';
+import { windowChange } from './window-keys';
 import { click, drag, hold, move, pointsAlong, tap, touch, wheel } from './pointer';
 import { reachFrame } from './reach-frame';
 import { type, typeCharacter } from './typing';
@@ -35,8 +36,14 @@ export async function perform(
   action: Action,
   deadline: Deadline,
 ): Promise<void> {
-  if (pointsOf(action, tab).some((point) => !isInside(point, tab))) {
+  if (!isOnScreen(action, tab)) {
     tab.note('outside_viewport');
+    return;
+  }
+  const change = windowChange(action, tab.windows.count);
+  if (change !== null) {
+    const problem = await tab.windows.change(change, tab.spec.url);
+    if (problem !== null) tab.note(problem);
     return;
   }
   const [from, to] = [beginOf(action, tab), endOf(action, tab)];
@@ -102,6 +109,10 @@ async function act(tab: BrowserTab, popups: Popups, action: Action, deadline: De
       return stroke(tab, popups, endsOf(action, tab));
     case 'button':
       return deviceButton(tab, action.button);
+    // Windows are changed elsewhere, and a region is a matter of the observation.
+    case 'window':
+    case 'zoom':
+      return;
     case 'wait':
       await sleep(allowed(tab, action.seconds, deadline));
       return;
@@ -134,6 +145,11 @@ function beginOf(action: Action, tab: BrowserTab): Point | null {
 function endOf(action: Action, tab: BrowserTab): Point | null {
   if (action.action === 'drag') return action.to;
   return action.action === 'swipe' ? endsOf(action, tab)[1] : null;
+}
+
+/** Whether all points of an action are. */
+export function isOnScreen(action: Action, tab: BrowserTab): boolean {
+  return pointsOf(action, tab).every((point) => isInside(point, tab));
 }
 
 function isInside([x, y]: Point, { spec: { viewport } }: BrowserTab): boolean {

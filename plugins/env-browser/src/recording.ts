@@ -37,7 +37,7 @@ export class Recording {
   private constructor(
     private readonly file: FileHandle,
     private readonly limits: RecordingLimits,
-    private readonly cdp: CDPSession,
+    private cdp: CDPSession,
     private readonly log: TabLog,
     first: Screenshot,
   ) {
@@ -66,9 +66,16 @@ export class Recording {
     const recording = new Recording(await open(path, 'wx', 0o600), limits, cdp, log, first);
     recording.write(beginning(title, `episode ${name}, ${at}`));
     recording.shown(first);
-    cdp.on('Page.screencastFrame', recording.onFrame);
-    await cdp.send('Page.startScreencast', { format: 'jpeg', quality: JPEG_QUALITY });
+    await recording.startPictures();
     return recording;
+  }
+
+  /** Continues with the pictures of another window. */
+  async follow(cdp: CDPSession): Promise<void> {
+    if (cdp === this.cdp) return;
+    this.stopPictures();
+    this.cdp = cdp;
+    await this.startPictures();
   }
 
   /** Called before an action. */
@@ -85,12 +92,21 @@ export class Recording {
 
   /** Closes the file; later writes are ignored. Never throws. */
   async end(how: string): Promise<void> {
-    this.cdp.off('Page.screencastFrame', this.onFrame);
-    this.cdp.send('Page.stopScreencast').catch(() => undefined);
+    this.stopPictures();
     this.write(note(this.now, how));
     this.isFull = true;
     await this.writing;
     await this.file.close().catch(() => undefined);
+  }
+
+  private async startPictures(): Promise<void> {
+    this.cdp.on('Page.screencastFrame', this.onFrame);
+    await this.cdp.send('Page.startScreencast', { format: 'jpeg', quality: JPEG_QUALITY });
+  }
+
+  private stopPictures(): void {
+    this.cdp.off('Page.screencastFrame', this.onFrame);
+    this.cdp.send('Page.stopScreencast').catch(() => undefined);
   }
 
   private get now(): number {

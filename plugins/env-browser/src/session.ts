@@ -9,12 +9,15 @@ import {
   type Screenshot,
   type StepOutcome,
   type Survey,
+  zoomRegion,
 } from '@ui-rl/plugin-kit';
 import { BrowserError } from './errors';
 import { pageText } from './page-text';
+import type { PageWindow } from './page-window';
 import { observe, type Observing } from './observe';
 import { whyLate } from './page-end';
-import { isContinuous, perform } from './perform';
+import { isContinuous, isOnScreen, perform } from './perform';
+import { withSize } from './popups/overlay';
 import type { Popups } from './popups/popups';
 import type { Recording } from './recording';
 import { inCssPixels } from './scale';
@@ -33,6 +36,8 @@ export class BrowserSession implements EnvironmentSession {
   /** The last screenshot. */
   private shown: Screenshot;
   private readonly surveyor: Surveyor;
+  /** The window of the last screenshot. */
+  private window: PageWindow;
 
   constructor(
     readonly screenshot: Screenshot,
@@ -46,6 +51,7 @@ export class BrowserSession implements EnvironmentSession {
   ) {
     this.surveyor = new Surveyor(tab);
     this.shown = screenshot;
+    this.window = tab.window;
   }
 
   async step(action: Action, deadline: Deadline): Promise<Reply<StepOutcome>> {
@@ -83,7 +89,7 @@ export class BrowserSession implements EnvironmentSession {
   private judged(deadline: Deadline): Promise<State> {
     return this.unlessEnded(
       deadline,
-      () => judgedState(this.tab, deadline),
+      () => this.tab.steadily(() => judgedState(this.tab, deadline)),
       ({ message }) => unreadState(this.tab, message),
     );
   }
@@ -129,26 +135,45 @@ export class BrowserSession implements EnvironmentSession {
 
   /** Releases held keys and the button, for the next episode on the page. Returns false if that fails. */
   private async released(): Promise<boolean> {
-    if (!this.tab.holds) return true;
+    if (!this.tab.window.holds) return true;
     const { ms } = DEADLINES.browserClean;
     const deadline = { deadlineAt: Date.now() + ms, signal: AbortSignal.timeout(ms) };
-    const reply = await asReply(() => this.tab.during(deadline, () => this.tab.releaseAll()));
+    const reply = await asReply(() => this.tab.during(deadline, () => this.tab.window.releaseAll()));
     return reply.ok;
   }
 
   private async play(action: Action, deadline: Deadline): Promise<StepOutcome> {
     const { tab, popups, recording } = this;
     recording?.acts(action);
-    await perform(tab, popups, inCssPixels(action, tab.spec.scale), deadline);
-    await settle(tab, isContinuous(action));
-    if (modifiersOf(action).length > 0) await tab.noteWindow();
-    const screenshot = await observe(tab, popups, this.observing);
+    await tab.unlessClosed(() => perform(tab, popups, inCssPixels(action, tab.spec.scale), deadline));
+    const screenshot = await tab.steadily(() => this.observe(action));
     this.shown = screenshot;
-    const ended =
-      tab.contract.done && (await tab.answers.evaluate<unknown>('window.uirl?.done?.()')) === true;
+    const { contract, answers } = tab.windows.main;
+    const ended = contract.done && (await answers.evaluate<unknown>('window.uirl?.done?.()')) === true;
     const outcome = tab.takeOutcome();
     recording?.shown(screenshot, outcome);
     return { screenshot, outcome, done: ended || action.action === 'finish' };
+  }
+
+  /** The screen after an action, of the newest window if it has opened one. */
+  private async observe(action: Action): Promise<Screenshot> {
+    const { tab, popups } = this;
+    await settle(tab, isContinuous(action));
+    // The browser does not announce a window that opens for held keys.
+    if (modifiersOf(action).length > 0 || action.action === 'middle_click' || tab.window.holds)
+      tab.windows.mayArrive = true;
+    while (await tab.windows.showArrived()) await settle(tab, true);
+    if (this.window !== tab.window) {
+      this.window = tab.window;
+      // The task's page keeps what it has offered, wherever it is.
+      if (tab.window !== tab.windows.first) await tab.window.probe();
+      await popups.close();
+      await this.recording?.follow(tab.cdp);
+    }
+    const zoom = action.action === 'zoom' ? inCssPixels(action, tab.spec.scale) : null;
+    if (zoom === null || !isOnScreen(zoom, tab)) return observe(tab, popups, this.observing);
+    const region = zoomRegion(zoom, tab.spec.viewport);
+    return withSize(await observe(tab, popups, this.observing, region), this.shown);
   }
 }
 

@@ -22,14 +22,15 @@ const HAS_STATE = "typeof window.uirl?.state === 'function'";
  * @throws BrowserError if it cannot be read, or is invalid
  */
 export async function readState(tab: BrowserTab): Promise<State> {
-  if (!tab.contract.state) return shownState(tab);
-  const state = await tab.answers.evaluateWhenReady('window.uirl?.state?.()');
+  const { answers, contract, page } = tab.windows.main;
+  if (!contract.state) return shownState(tab);
+  const state = await answers.evaluateWhenReady('window.uirl?.state?.()');
   if (typeof state === 'object' && state !== null && !Array.isArray(state)) {
     return pageState(state as Record<string, unknown>);
   }
-  const problem = (await tab.answers.evaluate<boolean>(HAS_STATE))
+  const problem = (await answers.evaluate<boolean>(HAS_STATE))
     ? `uirl.state() of ${tab.spec.url} must return an object`
-    : `${tab.page.url()} is shown, which has no uirl.state, as ${tab.spec.url} has`;
+    : `${page.url()} is shown, which has no uirl.state, as ${tab.spec.url} has`;
   throw new BrowserError('page_error', problem);
 }
 

@@ -38,14 +38,14 @@ export class Surveyor {
   }
 
   stop(): void {
-    this.tab.page.off('response', this.note);
+    this.tab.page.context().off('response', this.note);
   }
 
   /** Starts with the first survey, which precedes the first action. */
   private listen(): void {
     if (this.requests !== undefined) return;
     this.requests = [];
-    this.tab.page.on('response', this.note);
+    this.tab.page.context().on('response', this.note);
   }
 
   private readonly note = (response: Response): void => {
@@ -56,8 +56,9 @@ export class Surveyor {
   };
 
   private async state(): Promise<Record<string, unknown> | null> {
-    if (!this.tab.contract.state) return null;
-    const state = await this.tab.answers.evaluate<unknown>('window.uirl?.state?.()');
+    const { answers, contract } = this.tab.windows.main;
+    if (!contract.state) return null;
+    const state = await answers.evaluate<unknown>('window.uirl?.state?.()');
     return typeof state === 'object' && state !== null && !Array.isArray(state)
       ? pageState(state as Record<string, unknown>)
       : null;

@@ -100,6 +100,16 @@ describe('actions on a desktop', () => {
     expect(clicks(acted)).toEqual(expected);
   });
 
+  it('shows a region enlarged once', async () => {
+    const zoomed = await player.act({ action: 'zoom', from: [200, 10], to: [279, 49] });
+    expect(zoomed).toMatchObject({ outcome: 'ok', screenshot: { width: 320, height: 240 } });
+    expect(await pixelOf(zoomed.screenshot, 160, 120)).toEqual([0xc8, 0x1e, 0x32]);
+    expect(await pixelOf(zoomed.screenshot, 160, 10)).toEqual([255, 255, 255]);
+    const { screenshot } = await player.act({ action: 'wait', seconds: 0 });
+    expect(screenshot.sha256).toBe(player.first.sha256);
+    expect((await act({ action: 'zoom', from: [0, 0], to: [320, 9] })).outcome).toBe('outside_viewport');
+  });
+
   it('holds keys during an action, and no longer', async () => {
     const held = await act({ action: 'click', x: 30, y: 60, modifiers: ['alt', 'ctrl', 'meta', 'shift'] });
     expect(clicks(held)).toEqual([['click', 1, 30, 60, 'ctrl', 'shift', 'alt', 'meta']]);
@@ -231,6 +241,7 @@ describe('actions on a desktop', () => {
     [{ action: 'click', x: 320, y: 10 }, 'outside_viewport'],
     [{ action: 'drag', from: [1, 1], to: [1, 240] }, 'outside_viewport'],
     [{ action: 'button', button: 'back' }, 'unsupported_action'],
+    [{ action: 'window', change: 'next' }, 'unsupported_action'],
     [{ action: 'type', text: 'a\u0007b' }, 'unsupported_character'],
   ])('%j is answered with %s', async (action, outcome) => {
     const acted = await act(action);

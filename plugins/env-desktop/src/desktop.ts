@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Deadline, Screenshot } from '@ui-rl/plugin-kit';
+import type { Deadline, Screenshot, ZoomAction } from '@ui-rl/plugin-kit';
 import { show, type Shown, type ShowOptions, type State } from './application';
 import type { DesktopSpec } from './desktop-spec';
 import { startDisplay, type Display } from './display';
@@ -10,7 +10,7 @@ import type { MemoryWatch } from './memory-watch';
 import type { DesktopOptions } from './options';
 import type { Hands } from './perform';
 import { Pointer } from './pointer';
-import { Camera } from './screenshot';
+import { Camera, zoomed } from './screenshot';
 import { Seat } from './seat';
 import type { Ping, XConnection } from './x-connection';
 
@@ -169,8 +169,10 @@ export class Desktop {
     return (this.unanswered === null && this.pageAnswers) || !this.isThere;
   }
 
-  async capture(): Promise<Screenshot> {
-    return this.camera.take();
+  /** The screen, or the region that a zoom shows. */
+  async capture(zoom: ZoomAction | null = null): Promise<Screenshot> {
+    const screenshot = await this.camera.take();
+    return zoom === null ? screenshot : zoomed(screenshot, zoom);
   }
 
   /** The state after an action, if reading it is cheap and it arrives in time; otherwise undefined. */

@@ -89,7 +89,11 @@ async function act(hands: Hands, action: Action, deadline: Deadline): Promise<st
       await pointer.drag(endsOf(action, screen));
       return null;
     case 'button':
+    case 'window':
       return 'unsupported_action';
+    // A matter of the observation.
+    case 'zoom':
+      return null;
     case 'wait':
       return cut(action.seconds, deadline, (ms) => sleep(ms));
     case 'finish':

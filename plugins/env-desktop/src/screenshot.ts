@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Screenshot } from '@ui-rl/plugin-kit';
+import { zoomRegion, type Screenshot, type ZoomAction } from '@ui-rl/plugin-kit';
 import type { ScreenSize } from './desktop-spec';
 import type { XConnection } from './x-connection';
 
@@ -26,6 +26,20 @@ export class Camera {
   }
 }
 
+/** The region of a zoom in the same number of pixels. */
+export async function zoomed({ png, width, height }: Screenshot, zoom: ZoomAction): Promise<Screenshot> {
+  const { default: sharp } = await import('sharp');
+  const region = zoomRegion(zoom, { width, height });
+  const part = {
+    left: Math.floor(region.x),
+    top: Math.floor(region.y),
+    width: Math.max(1, Math.floor(region.width)),
+    height: Math.max(1, Math.floor(region.height)),
+  };
+  const enlarged = sharp(Buffer.from(png)).extract(part).resize(width, height, { fit: 'fill' });
+  return screenshotOf(await enlarged.png({ compressionLevel: COMPRESSION }).toBuffer(), { width, height });
+}
+
 async function toPng(pixels: Buffer, { width, height }: ScreenSize): Promise<Screenshot> {
   // Imported here so that processes that only list plugins do not load an image library.
   const { default: sharp } = await import('sharp');
@@ -33,6 +47,10 @@ async function toPng(pixels: Buffer, { width, height }: ScreenSize): Promise<Scr
   const { data: png } = await sharp(toRgb(pixels, width * height), { raw })
     .png({ compressionLevel: COMPRESSION })
     .toBuffer({ resolveWithObject: true });
+  return screenshotOf(png, { width, height });
+}
+
+function screenshotOf(png: Buffer, { width, height }: ScreenSize): Screenshot {
   return { png, sha256: createHash('sha256').update(png).digest('hex'), width, height };
 }
 

@@ -62,7 +62,7 @@ export class DesktopSession implements EnvironmentSession {
       isClosed ? 'application_closed' : null,
     ];
     return {
-      screenshot: await desktop.capture(),
+      screenshot: await desktop.capture(action.action === 'zoom' && problem === null ? action : null),
       outcome: notes.filter((note) => note !== null).join(',') || 'ok',
       done: isClosed || action.action === 'finish',
       ...(state === undefined ? {} : { state }),

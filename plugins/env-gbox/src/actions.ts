@@ -78,6 +78,8 @@ export function requestsOf(action: Action, type: BoxType, screen: Screen): BoxRe
     case 'mouse_up':
     case 'key_down':
     case 'key_up':
+    case 'window':
+    case 'zoom':
       return null;
     case 'move':
       return type === 'android' ? null : [{ action: 'move', body: { x: action.x, y: action.y } }];

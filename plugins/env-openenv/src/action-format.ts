@@ -1,4 +1,11 @@
-import { modifiersOf, playwrightKey, refinementsOf, type Action, type Direction } from '@ui-rl/plugin-kit';
+import {
+  modifiersOf,
+  playwrightKey,
+  refinementsOf,
+  type Action,
+  type Direction,
+  type WindowAction,
+} from '@ui-rl/plugin-kit';
 
 /** The messages for an action, in order; null if the format does not support it. */
 export type ActionFormat = (action: Action) => readonly Record<string, unknown>[] | null;
@@ -59,11 +66,21 @@ function browserGymCalls(action: Action): string[] | null {
     case 'mouse_down':
     case 'mouse_up':
       return action.x === undefined ? null : [call(action.action, action.x, action.y!)];
+    case 'window':
+      return windowCalls(action);
+    case 'zoom':
     case 'long_press':
     case 'swipe':
     case 'triple_click':
       return null;
   }
+}
+
+/** BrowserGym numbers tabs from 0. */
+function windowCalls(action: WindowAction): string[] | null {
+  if ('number' in action) return [call('tab_focus', action.number - 1)];
+  const calls = { new: [call('new_tab')], close: [call('tab_close')], next: null, previous: null };
+  return calls[action.change];
 }
 
 function scroll({ direction, amount, x, y }: Extract<Action, { action: 'scroll' }>): string[] {

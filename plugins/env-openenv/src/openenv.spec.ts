@@ -96,12 +96,22 @@ describe('an episode', () => {
   it('holds keys with further calls, or not at all', async () => {
     const click = { action: 'click', x: 3, y: 4, modifiers: ['ctrl', 'shift'] };
     const sessions = await environment();
-    value(await step(sessions, value(await open(sessions)).sessionId, click));
+    const { sessionId: held } = value(await open(sessions));
+    value(await step(sessions, held, click));
     expect(one.actions.slice(0, 3)).toEqual([
       { action_str: 'keyboard_down("Control")' },
       { action_str: 'keyboard_down("Shift")' },
       { action_str: 'mouse_click(3, 4)' },
     ]);
+    for (const action of [
+      { action: 'window', number: 2 },
+      { action: 'window', change: 'close' },
+    ])
+      expect(value(await step(sessions, held, action)).outcome).toBe('ok');
+    expect(value(await step(sessions, held, { action: 'window', change: 'next' })).outcome).toBe(
+      'unsupported_action',
+    );
+    expect(one.actions.slice(-2)).toEqual([{ action_str: 'tab_focus(1)' }, { action_str: 'tab_close()' }]);
     const played = one.actions.length;
     await sessions.close();
     const plain = await environment({ actions: 'templates', templates: { click: { at: ['$x', '$y'] } } });

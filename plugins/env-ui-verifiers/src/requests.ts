@@ -63,6 +63,8 @@ export function askedFor(action: Action): Asked {
     case 'mouse_up':
     case 'key_down':
     case 'key_up':
+    case 'window':
+    case 'zoom':
       return { kind: 'unsupported' };
   }
 }

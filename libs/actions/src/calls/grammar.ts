@@ -4,6 +4,7 @@ import {
   KEY_NAMES,
   MODIFIERS,
   POINT_ACTIONS,
+  WINDOW_CHANGES,
   type Action,
   type Modified,
 } from '../action';
@@ -15,6 +16,8 @@ import { canWrite, type Pen } from './pen';
 /** The values that a grammar offers for unbounded quantities. */
 const AMOUNTS = [1, 2, 3, 5, 10];
 const SECONDS = [1, 2, 5, 10];
+/** Numbers of windows. */
+const WINDOWS = [1, 2, 3, 4, 5];
 const DISTANCES = [100, 200, 300];
 const LETTERS = ['a', 'c', 'v', 'x', 'z'];
 /** Keys that are held for a while or until later. */
@@ -109,6 +112,9 @@ function shapesOf(): Action[] {
     ...HELD.map((held): Action => ({ action: 'drag', ...ways, ...held })),
     { action: 'swipe', ...ways },
     ...BUTTONS.map((button): Action => ({ action: 'button', button })),
+    ...WINDOW_CHANGES.map((change): Action => ({ action: 'window', change })),
+    ...WINDOWS.map((number): Action => ({ action: 'window', number })),
+    { action: 'zoom', ...ways },
     ...SECONDS.map((seconds): Action => ({ action: 'wait', seconds })),
     ...[true, false].flatMap((success): Action[] => [
       { action: 'finish', success },

@@ -168,6 +168,24 @@ export function placeUnder(key: string): Param<Point> {
   });
 }
 
+/** `[x0, y0, x1, y1]`: two corners of a region. */
+export const region: Param<{ from: Point; to: Point }> = required((value) => {
+  const { node } = value;
+  if (node.type !== 'array' || node.items.length !== 4)
+    throw value.rejected('wrong_type', 'a region [x0, y0, x1, y1]');
+  const [left, top, right, bottom] = node.items;
+  const corner = (across: JsonNode, down: JsonNode): Point => [
+    edge(value.part(across), value.axes.x),
+    edge(value.part(down), value.axes.y),
+  ];
+  return { from: corner(left, top), to: corner(right, bottom) };
+});
+
+/** A pixel, or the last one for the edge behind it. */
+function edge(value: Value, axis: Axis): number {
+  return axis.read(Math.min(numberOf(value, 0, axis.max + 1), axis.max));
+}
+
 /** A list of keys. */
 export const keys: Param<string[]> = required((value) => {
   const { node } = value;

@@ -6,8 +6,9 @@ import {
   POINT_ACTIONS,
   type Action,
   type ScrollAction,
+  WINDOW_CHANGES,
 } from '../action';
-import { MAX_COORDINATE, MAX_SCROLL_AMOUNT, MAX_SECONDS } from '../schema';
+import { MAX_COORDINATE, MAX_SCROLL_AMOUNT, MAX_SECONDS, MAX_WINDOW } from '../schema';
 import { verb, type Verb, type Verbs } from './call';
 import type { Pen } from './pen';
 import {
@@ -101,6 +102,19 @@ export const PLAIN_VERBS: Verbs = {
     ['direction', 'distance', 'x', 'y'],
   ),
   button: verb({ button: oneOf(...BUTTONS) }, ({ button }) => [{ action: 'button', button }], ['button']),
+  window: verb({ change: oneOf(...WINDOW_CHANGES) }, ({ change }) => [{ action: 'window', change }], [
+    'change',
+  ]),
+  show_window: verb(
+    { number: integer(1, MAX_WINDOW) },
+    (window) => [{ action: 'window', number: window.number }],
+    ['number'],
+  ),
+  zoom: verb(
+    ENDS,
+    (ends) => [{ action: 'zoom', from: [ends.x, ends.y], to: [ends.to_x, ends.to_y] }],
+    Object.keys(ENDS),
+  ),
   wait: verb({ seconds: number(0, MAX_SECONDS) }, ({ seconds }) => [{ action: 'wait', seconds }], [
     'seconds',
   ]),
@@ -176,6 +190,10 @@ export function plainCall(action: Action, pen: Pen): [string, unknown[]] | undef
     }
     case 'button':
       return ['button', [action.button]];
+    case 'window':
+      return 'change' in action ? ['window', [action.change]] : ['show_window', [action.number]];
+    case 'zoom':
+      return ['zoom', [...pen.point(action.from), ...pen.point(action.to)]];
     case 'wait':
       return ['wait', [action.seconds]];
     case 'finish':

@@ -3,7 +3,19 @@ import { joinBlocks, readBlocks, toolUse, writeFinish } from '../calls/anthropic
 import { verb, type Unsupported, type Verb, type Verbs } from '../calls/call';
 import { makeDialect, MAX_ACTIONS, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
-import { chord, held, integer, modifiers, number, oneOf, optional, place, text } from '../calls/params';
+import {
+  chord,
+  held,
+  integer,
+  modifiers,
+  number,
+  oneOf,
+  optional,
+  place,
+  region,
+  text,
+  type Param,
+} from '../calls/params';
 import { drag, placeOf, scroll } from '../calls/scrolls';
 import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
@@ -14,7 +26,17 @@ const TOOLSET = 'browser';
 const [DEFAULT_SCROLL, MOST_SCROLL, MOST_SECONDS] = [3, 10, 30];
 
 const NO_ELEMENTS: Unsupported = { unsupported: 'there is nothing but the screenshot' };
-const NO_TABS: Unsupported = { unsupported: 'there is one page' };
+
+/** The number of a window as text. */
+const TAB: Param<number> = {
+  optional: false,
+  read(value) {
+    const { node } = value;
+    const found = node.type === 'string' && /^[1-9]\d?$/.test(node.value) ? Number(node.value) : node;
+    if (typeof found === 'number') return found;
+    throw value.rejected('unknown_value', 'the number of a tab in the order of opening, such as "2"');
+  },
+};
 
 const at = (action: 'click' | 'right_click' | 'middle_click' | 'double_click' | 'triple_click'): Verb =>
   verb({ target: place, modifiers }, ({ target: [x, y], modifiers: keys }) => [
@@ -57,7 +79,7 @@ const VERBS: Verbs = {
   ]),
   left_mouse_down: verb({ target: place }, ({ target: [x, y] }) => [{ action: 'mouse_down', x, y }]),
   left_mouse_up: verb({ target: place }, ({ target: [x, y] }) => [{ action: 'mouse_up', x, y }]),
-  zoom: { unsupported: 'the whole screen is shown in each turn' },
+  zoom: verb({ region }, (zoomed) => [{ action: 'zoom', ...zoomed.region }]),
   find: NO_ELEMENTS,
   form_input: NO_ELEMENTS,
   file_upload: NO_ELEMENTS,
@@ -67,10 +89,13 @@ const VERBS: Verbs = {
   read_network: NO_ELEMENTS,
   scroll_to: NO_ELEMENTS,
   javascript_exec: { unsupported: 'pages are operated as a person does' },
-  list_tabs: NO_TABS,
-  new_tab: NO_TABS,
-  switch_tab: NO_TABS,
-  close_tab: NO_TABS,
+  list_tabs: { unsupported: 'the tab_id of a tab is its number in the order of opening, from "1"' },
+  new_tab: verb({}, () => [{ action: 'window', change: 'new' }]),
+  switch_tab: verb({ tab_id: TAB }, ({ tab_id: shown }) => [{ action: 'window', number: shown }]),
+  close_tab: verb({ tab_id: TAB }, ({ tab_id: closed }) => [
+    { action: 'window', number: closed },
+    { action: 'window', change: 'close' },
+  ]),
 };
 
 /** The member's name and its input. */
@@ -113,6 +138,11 @@ function callOf(action: Action, pen: Pen): [string, object] | undefined {
       return [`left_${action.action}`, { target: target([action.x, action.y!]) }];
     case 'type':
       return ['type', { text: action.text }];
+    case 'window':
+      if ('number' in action) return ['switch_tab', { tab_id: String(action.number) }];
+      return action.change === 'new' ? ['new_tab', {}] : undefined;
+    case 'zoom':
+      return ['zoom', { region: [...pen.point(action.from), ...pen.point(action.to)] }];
     case 'wait':
       if (action.seconds > MOST_SECONDS) return undefined;
       return action.seconds === 0 ? ['screenshot', {}] : ['wait', { duration: action.seconds }];

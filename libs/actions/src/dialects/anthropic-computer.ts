@@ -3,7 +3,18 @@ import { joinBlocks, readBlocks, toolUse, writeFinish } from '../calls/anthropic
 import { verb, type Verb, type Verbs } from '../calls/call';
 import { makeDialect, MAX_ACTIONS, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
-import { chord, held, integer, modifiers, number, oneOf, optional, place, text } from '../calls/params';
+import {
+  chord,
+  held,
+  integer,
+  modifiers,
+  number,
+  oneOf,
+  optional,
+  place,
+  region,
+  text,
+} from '../calls/params';
 import { drag, scroll } from '../calls/scrolls';
 import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
@@ -52,7 +63,7 @@ const VERBS: Verbs = {
   left_mouse_down: verb({}, () => [{ action: 'mouse_down' }]),
   left_mouse_up: verb({}, () => [{ action: 'mouse_up' }]),
   cursor_position: { unsupported: 'the pointer is where the last action left it' },
-  zoom: { unsupported: 'the whole screen is shown in each turn' },
+  zoom: verb({ region }, (zoomed) => [{ action: 'zoom', ...zoomed.region }]),
 };
 
 /** The member's name and its input. */
@@ -88,6 +99,8 @@ function callOf(action: Action, pen: Pen): [string, object] | undefined {
       return action.x === undefined ? [`left_${action.action}`, {}] : undefined;
     case 'type':
       return ['type', { text: action.text }];
+    case 'zoom':
+      return ['zoom', { region: [...pen.point(action.from), ...pen.point(action.to)] }];
     case 'wait':
       return action.seconds === 0 ? ['screenshot', {}] : ['wait', { duration: action.seconds }];
     default:

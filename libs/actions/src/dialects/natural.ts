@@ -1,4 +1,4 @@
-import { BUTTONS, DIRECTIONS, modifiersOf, type Action } from '../action';
+import { BUTTONS, DIRECTIONS, modifiersOf, type Action, type WindowAction } from '../action';
 import { verb, type Call, type Verb, type Verbs } from '../calls/call';
 import { makeDialect, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
@@ -21,7 +21,7 @@ import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 import { readJson, type Entry, type JsonNode } from '../json-reader';
 import { joinKeys } from '../keys';
-import { MAX_COORDINATE, MAX_SCROLL_AMOUNT, MAX_SECONDS } from '../schema';
+import { MAX_COORDINATE, MAX_SCROLL_AMOUNT, MAX_SECONDS, MAX_WINDOW } from '../schema';
 
 const WORD = String.raw`(\w+)`;
 const NUMBER = String.raw`(-?\d+(?:\.\d+)?)`;
@@ -141,6 +141,31 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     ['button'],
     verb({ button: oneOf(...BUTTONS) }, ({ button }) => [{ action: 'button', button }]),
   ),
+  new_window: sentence(
+    'open a new window',
+    [],
+    verb({}, () => [{ action: 'window', change: 'new' }]),
+  ),
+  close_window: sentence(
+    'close the window',
+    [],
+    verb({}, () => [{ action: 'window', change: 'close' }]),
+  ),
+  turn_window: sentence(
+    `show the ${WORD} window`,
+    ['change'],
+    verb({ change: oneOf('next', 'previous') }, ({ change }) => [{ action: 'window', change }]),
+  ),
+  show_window: sentence(
+    `show window ${NUMBER}`,
+    ['number'],
+    verb({ number: integer(1, MAX_WINDOW) }, (window) => [{ action: 'window', number: window.number }]),
+  ),
+  zoom: sentence(
+    `zoom from ${PLACE} to ${PLACE}`,
+    Object.keys(ENDS),
+    verb(ENDS, (ends) => [{ action: 'zoom', from: [ends.x, ends.y], to: [ends.to_x, ends.to_y] }]),
+  ),
   wait: sentence(
     `wait (?:for )?${NUMBER} seconds?`,
     ['seconds'],
@@ -259,6 +284,10 @@ function write(action: Action, pen: Pen): string {
     }
     case 'button':
       return `Press the ${action.button} button.`;
+    case 'window':
+      return windowSentence(action);
+    case 'zoom':
+      return `Zoom from ${place(action.from)} to ${place(action.to)}.`;
     case 'wait':
       return `Wait ${seconds(action.seconds)}.`;
     case 'finish': {
@@ -268,6 +297,13 @@ function write(action: Action, pen: Pen): string {
     default:
       return `${WORDS[action.action]} ${place([action.x, action.y])}${holding}.`;
   }
+}
+
+function windowSentence(action: WindowAction): string {
+  if ('number' in action) return `Show window ${action.number}.`;
+  const { change } = action;
+  if (change === 'new') return 'Open a new window.';
+  return change === 'close' ? 'Close the window.' : `Show the ${change} window.`;
 }
 
 function seconds(time: number): string {

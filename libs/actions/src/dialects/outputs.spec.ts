@@ -53,9 +53,22 @@ const MALFORMED: [dialect: string, answer: string, reason: ParseFailureReason, s
   ],
   [
     'anthropic_computer',
-    '{"type":"tool_use","name":"zoom","input":{"region":[0,0,9,9]}}',
-    'unknown_action',
-    '"zoom"',
+    '{"type":"tool_use","name":"zoom","input":{"region":[0,0,9]}}',
+    'wrong_type',
+    '[0,0,9]',
+  ],
+  [
+    'anthropic_computer',
+    '{"type":"tool_use","name":"zoom","input":{"region":[0,0,9,1e9]}}',
+    'out_of_range',
+    '1e9',
+  ],
+  ['anthropic_browser', '{"type":"tool_use","name":"list_tabs","input":{}}', 'unknown_action', '"list_tabs"'],
+  [
+    'anthropic_browser',
+    '{"type":"tool_use","name":"switch_tab","input":{"tab_id":"tab-2"}}',
+    'unknown_value',
+    '"tab-2"',
   ],
   [
     'anthropic_computer',

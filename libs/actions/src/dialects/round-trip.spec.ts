@@ -56,6 +56,10 @@ const hasOnly =
   (...refinements: Refinement[]): Loss =>
   (action) =>
     refinementsOf(action).every((each) => refinements.includes(each)) ? action : undefined;
+/** Shows or closes windows only by their numbers. */
+const showsWindows: Loss = (action) =>
+  action.action === 'window' && 'change' in action && action.change !== 'new' ? undefined : action;
+const NEW = ['window', 'zoom'] as const;
 const HOLDING = ['key_down', 'key_up', 'mouse_down', 'mouse_up'] as const;
 /** Presses and releases the button only at a place, or only where the pointer is. */
 const buttonsAt =
@@ -84,7 +88,7 @@ const LOSSES: Record<string, Loss[]> = {
   coordinates: [],
   natural: [hasOnly('modifiers', 'seconds')],
   openai_computer: [
-    hasNo('long_press', ...HOLDING),
+    hasNo('long_press', ...HOLDING, ...NEW),
     hasOnly('modifiers', 'via'),
     scrollsAtAPlace,
     swipesAreDrags,
@@ -94,7 +98,7 @@ const LOSSES: Record<string, Loss[]> = {
     saysShift,
   ],
   anthropic_computer: [
-    hasNo('long_press', 'button', 'key_down', 'key_up'),
+    hasNo('long_press', 'button', 'key_down', 'key_up', 'window'),
     hasOnly('modifiers', 'seconds'),
     buttonsAt(false),
     modifies(...CLICKS, 'scroll', 'drag'),
@@ -104,6 +108,7 @@ const LOSSES: Record<string, Loss[]> = {
   ],
   anthropic_browser: [
     hasNo('long_press', 'key_down', 'key_up'),
+    showsWindows,
     hasOnly('modifiers', 'seconds'),
     buttonsAt(true),
     (action) => (action.action === 'key' && (action.seconds ?? 0) > 30 ? undefined : action),
@@ -118,6 +123,7 @@ const LOSSES: Record<string, Loss[]> = {
   ],
   gemini_computer: [
     hasOnly(),
+    hasNo(...NEW),
     buttonsAt(true),
     scrollsAtAPlace,
     swipesAreDrags,
@@ -127,7 +133,7 @@ const LOSSES: Record<string, Loss[]> = {
     saysShift,
   ],
   ui_tars: [
-    hasNo('triple_click', 'middle_click', 'move', 'mouse_down', 'mouse_up'),
+    hasNo('triple_click', 'middle_click', 'move', 'mouse_down', 'mouse_up', ...NEW),
     hasOnly(),
     scrollsAtAPlace,
     scrollsBy(5),
@@ -137,10 +143,15 @@ const LOSSES: Record<string, Loss[]> = {
     failsSilently,
     noEmptyMessage,
   ],
-  qwen_computer_use: [hasNo('long_press', 'button', ...HOLDING), hasOnly(), swipesAreDrags, failsSilently],
+  qwen_computer_use: [
+    hasNo('long_press', 'button', ...HOLDING, ...NEW),
+    hasOnly(),
+    swipesAreDrags,
+    failsSilently,
+  ],
   qwen_mobile_use: [
     hasOnly(),
-    hasNo(...HOLDING),
+    hasNo(...HOLDING, ...NEW),
     hasNo('double_click', 'triple_click', 'right_click', 'middle_click', 'move', 'scroll'),
     (action) =>
       action.action === 'drag'
@@ -154,7 +165,7 @@ const LOSSES: Record<string, Loss[]> = {
   ],
   android_world: [
     hasOnly(),
-    hasNo(...HOLDING),
+    hasNo(...HOLDING, ...NEW),
     hasNo('triple_click', 'right_click', 'middle_click', 'move', 'drag'),
     pressesShortly,
     scrollsBy(5),
@@ -165,10 +176,10 @@ const LOSSES: Record<string, Loss[]> = {
     waits(1),
     failsSilently,
   ],
-  pyautogui: [hasNo('long_press', 'button'), hasOnly(), swipesAreDrags, finishesSilently],
+  pyautogui: [hasNo('long_press', 'button', ...NEW), hasOnly(), swipesAreDrags, finishesSilently],
   cua: [
     hasOnly(),
-    hasNo(...HOLDING),
+    hasNo(...HOLDING, ...NEW),
     hasNo('double_click', 'triple_click', 'right_click', 'middle_click', 'move'),
     (action) =>
       action.action === 'swipe' && !('from' in action)

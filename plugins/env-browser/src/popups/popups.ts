@@ -1,4 +1,4 @@
-import type { Action, Point, Screenshot } from '@ui-rl/plugin-kit';
+import type { Action, Point, Region, Screenshot } from '@ui-rl/plugin-kit';
 import type { BrowserTab } from '../browser-tab';
 import type { LinesOver } from '../screen-text';
 import { ColorPicker } from './color-picker';
@@ -7,7 +7,7 @@ import { DatePicker } from './date-picker';
 import { effectOf, pressEffect } from './inputs';
 import { ListPopup } from './list';
 import { OpenedControl, type Setting } from './opened-control';
-import { withOverlay } from './overlay';
+import { enlarged, withOverlay } from './overlay';
 import { linesOf } from './lines';
 import { placePopup, roomFor } from './place';
 import { Suggestions } from './suggestions';
@@ -60,12 +60,14 @@ export class Popups {
 
   constructor(private readonly tab: BrowserTab) {}
 
-  /** A screenshot of the page including the open popup. */
-  async capture(): Promise<Screenshot> {
+  /** A screenshot of the page including the open popup, or a region of it, in the same number of pixels. */
+  async capture(region: Region | null = null): Promise<Screenshot> {
     // Before the screenshot, since one at another scale than the viewport's closes the browser's popup.
     const opened = this.last === null ? null : await OpenedControl.find(this.tab);
     if (opened !== null) await this.meet(opened, this.last!);
-    return this.overlaid(await this.tab.capture());
+    if (region !== null && this.shown === null) return this.tab.capture(region);
+    const whole = await this.overlaid(await this.tab.capture());
+    return region === null ? whole : enlarged(whole, region, this.tab.spec.scale);
   }
 
   /** The open popup as text with positions; null if none is open. */
