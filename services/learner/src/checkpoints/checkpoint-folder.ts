@@ -1,45 +1,8 @@
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findDamage, syncFolder, syncTree } from '@ui-rl/bus';
-import { stepFolder, type BaseModel, type GroupResult } from '@ui-rl/contracts';
-import type { GuardState } from '../training/guard/guard-state';
-
-/** The run state in a checkpoint (`state.json`), besides weights and optimizer. */
-export interface LearnerState {
-  format: 1;
-  runId: string;
-  /** Lease epoch of the learner that wrote it (`RunLease`); absent if it predates leases. */
-  epoch?: number;
-  /** The base model of the weights. */
-  model: BaseModel;
-  /** Device of the run's first start, as its engine names it; absent in files of an older version. */
-  device?: string | undefined;
-  /** Number of trained steps, one batch each. */
-  step: number;
-  /** Number of leading steps that are the warm start; absent without one. */
-  warmStartSteps?: number;
-  /** Digest of the weights that sampled at each step, by step; trajectories with any other are rejected. */
-  digests: Record<string, string>;
-  /** Indices of groups whose episodes were trained on or dropped, as ranges: `0-79,81`. */
-  settledGroups: string;
-  /**
-   * Number of replaced groups so far, in addition to `groups_per_batch` per step: without learning signal, or without
-   * a valid episode.
-   */
-  replacedGroups: number;
-  counts: { trajectories: number; invalid: number; trainedEpisodes: number; trainedTokens: number };
-  /** ISO 8601. */
-  savedAt: string;
-  /** The last step, so that it can be reported again; without the times of the checkpoint that contains this. */
-  lastStep: {
-    epoch?: number;
-    rolloutIds: string[];
-    groups?: GroupResult[];
-    metrics: Record<string, number>;
-  } | null;
-  /** State of the collapse guard; absent in files of an older version. */
-  guard?: GuardState;
-}
+import { findDamage, instantiate, syncFolder, syncTree } from '@ui-rl/bus';
+import { stepFolder } from '@ui-rl/contracts';
+import { LearnerState } from './learner-state';
 
 const NAME = /^\d{6,}$/;
 const STAGING = '.writing';
@@ -145,13 +108,17 @@ export class CheckpointFolder {
 export async function readStateOf(dir: string): Promise<LearnerState> {
   const file = join(dir, 'state.json');
   const text = await readFile(file, 'utf8');
-  let state: LearnerState;
+  let plain: unknown;
   try {
-    state = JSON.parse(text) as LearnerState;
+    plain = JSON.parse(text);
   } catch (cause) {
     throw new Error(`${file} is not JSON: it was cut off or changed`, { cause });
   }
-  if (state.format !== 1)
-    throw new Error(`${file} has format ${String(state.format)}; this version reads format 1`);
-  return state;
+  if (typeof plain !== 'object' || plain === null)
+    throw new Error(`${file} holds no state, but ${text.slice(0, 60)}`);
+  const { format } = plain as { format?: unknown };
+  if (format !== 1) throw new Error(`${file} has format ${String(format)}; this version reads format 1`);
+  const read = instantiate(plain, LearnerState);
+  if (!read.ok) throw new Error(`${file}: ${read.reason}`);
+  return read.value;
 }

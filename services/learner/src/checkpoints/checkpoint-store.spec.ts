@@ -18,7 +18,7 @@ import { Objm } from '@nats-io/obj';
 import { BusService, LeaseLost, type Lease } from '@ui-rl/bus';
 import { stepFolder } from '@ui-rl/contracts';
 import { startNats, type NatsServer } from '@ui-rl/testkit';
-import { CheckpointFolder } from './checkpoint-folder';
+import { CheckpointFolder, readStateOf } from './checkpoint-folder';
 import { CheckpointElsewhere, CheckpointStore, type Announced, type Uploads } from './checkpoint-store';
 
 Logger.overrideLogger(false);
@@ -75,6 +75,12 @@ async function machine(name: string, uploads: Uploads = 'all', announced = 0): P
 const digestAt = (step: number): string => `digest of ${step}`;
 const announcedAt = (version: number): Announced => ({ version, adapterDigest: digestAt(version) });
 
+const STATE = {
+  ...{ format: 1, model: { name: 'small' }, settledGroups: '', replacedGroups: 0, lastStep: null },
+  counts: { trajectories: 0, invalid: 0, trainedEpisodes: 0, trainedTokens: 0 },
+  savedAt: '2026-01-01T00:00:00.000Z',
+};
+
 /** Writes a checkpoint like an engine. `digest` differs in a lineage that was not announced. */
 async function save(
   store: CheckpointStore,
@@ -86,7 +92,7 @@ async function save(
   const digests = { ...(Object.fromEntries(steps) as Record<number, string>), [step]: digest };
   await store.save(step, async (folder) => {
     mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, 'state.json'), JSON.stringify({ format: 1, runId, step, digests }));
+    writeFileSync(join(folder, 'state.json'), JSON.stringify({ ...STATE, runId, step, digests }));
     writeFileSync(join(folder, 'weights'), weights);
   });
 }
@@ -229,6 +235,31 @@ it.each(DAMAGES)('passes over one with %s, says so, and can save it anew', async
   expect(here(again)).toContain('000003.damaged');
   await save(again, 3, 'once more');
   expect(readFileSync(join(again.folder.pathOf(3), 'weights'), 'utf8')).toBe('once more');
+});
+
+it.each([
+  ['not JSON', '{"format":1,', /state\.json is not JSON/],
+  ['a text', '"state"', /state\.json holds no state/],
+  ['another format', '{"format":2}', /has format 2; this version reads format 1/],
+  [
+    'a step in words',
+    JSON.stringify({ ...STATE, runId: 'r', step: 'three', digests: {} }),
+    /step: .*found "three"/,
+  ],
+  [
+    'counts without tokens',
+    JSON.stringify({
+      ...STATE,
+      runId: 'r',
+      step: 3,
+      digests: {},
+      counts: { ...STATE.counts, trainedTokens: null },
+    }),
+    /counts\.trainedTokens: /,
+  ],
+])('refuses a state that is %s', async (_, text, message) => {
+  writeFileSync(join(dir, 'state.json'), text);
+  await expect(readStateOf(dir)).rejects.toThrow(message);
 });
 
 it('takes the one in the object store where its own is damaged', async () => {

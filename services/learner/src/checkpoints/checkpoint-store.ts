@@ -10,7 +10,8 @@ import {
   type StoredCheckpoint,
 } from '@ui-rl/bus';
 import { stepFolder, type PolicyState } from '@ui-rl/contracts';
-import { readStateOf, type CheckpointFolder, type LearnerState } from './checkpoint-folder';
+import { readStateOf, type CheckpointFolder } from './checkpoint-folder';
+import type { LearnerState } from './learner-state';
 
 /** The checkpoints to upload to the object store: those of every step, those that are kept, or none. */
 export type Uploads = 'all' | 'kept' | 'none';

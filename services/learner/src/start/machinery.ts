@@ -4,7 +4,7 @@ import { type PromptFolder, checkRendererName, loadPromptFolder, makeRenderer } 
 import type { Engine, EngineContext, Log, Sampler, TrainedModel } from '@ui-rl/plugin-kit';
 import { Misconfigured } from '@ui-rl/service';
 import { readVariables, trainableOf, type RunFile } from '@ui-rl/settings';
-import type { LearnerState } from '../checkpoints/checkpoint-folder';
+import type { LearnerState } from '../checkpoints/learner-state';
 import { CRITIC, POLICY, RunModels } from '../checkpoints/run-models';
 import type { FoundModel } from '../model-source';
 import { probesOf } from '../policy/probes';

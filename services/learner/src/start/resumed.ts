@@ -1,7 +1,8 @@
 import { FINAL_PHASES } from '@ui-rl/bus';
 import { type BaseModel, STREAMS } from '@ui-rl/contracts';
 import { join } from 'node:path';
-import { CheckpointFolder, type LearnerState } from '../checkpoints/checkpoint-folder';
+import { CheckpointFolder } from '../checkpoints/checkpoint-folder';
+import type { LearnerState } from '../checkpoints/learner-state';
 import { CheckpointStore } from '../checkpoints/checkpoint-store';
 import { IndexSet } from '../episodes/index-set';
 import { trajectoryConsumer } from '../episodes/intake';

@@ -1,5 +1,5 @@
 import type { BaseModel, CheckpointEvent, PolicySpan, Trajectory } from '@ui-rl/contracts';
-import type { LearnerState } from '../checkpoints/checkpoint-folder';
+import type { LearnerState } from '../checkpoints/learner-state';
 import { IndexSet } from '../episodes/index-set';
 import { firstState, type GuardState } from './guard/guard-state';
 import { spansOf } from './staleness';

@@ -2,7 +2,7 @@ import { sha256 } from '@ui-rl/bus';
 import { loadTasks, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { makeRenderer, type PromptFolder } from '@ui-rl/models';
 import { taskMachine, type RunFile } from '@ui-rl/settings';
-import type { LearnerState } from '../../checkpoints/checkpoint-folder';
+import type { LearnerState } from '../../checkpoints/learner-state';
 import type { RunWarnings } from '../../warnings';
 import { StoredEpisodes, type EpisodeChecks } from './stored-episodes';
 
