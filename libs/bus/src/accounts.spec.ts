@@ -44,6 +44,7 @@ const MAY_PUBLISH: Readonly<Record<string, readonly Role[]>> = {
   [subjects.event(RUN, 'warning')]: SERVICES,
   [subjects.event(RUN, 'dead_letter')]: SERVICES,
   [subjects.event(RUN, 'rollout_started')]: ['actor'],
+  [subjects.event(RUN, 'rollout_progress')]: ['actor'],
   [subjects.event(RUN, 'train_step')]: ['learner'],
   [subjects.event(RUN, 'trained_tokens')]: ['learner'],
   [subjects.event(RUN, 'checkpoint')]: ['learner'],

@@ -198,7 +198,7 @@ export const ACCESS: Readonly<Record<Role, Access>> = {
     is: 'plays episodes',
     publishes: [
       ...SERVICE.publishes,
-      ...events('rollout_started'),
+      ...events('rollout_started', 'rollout_progress'),
       ...PURPOSES.map((purpose) => subjects.trajectory(ANY, purpose)),
       ...[BLOBS, PARCELS],
     ],

@@ -9,6 +9,7 @@ const events: Record<RunEvent['type'], object> = {
   pause: { paused: true },
   service_ready: { service: 'actor', instance: 'abcd' },
   rollout_started: { rolloutId: 'run-g0-r0', actor: 'actor-abcd' },
+  rollout_progress: { actor: 'actor-abcd', rollouts: [] },
   train_step: { step: 3, rolloutIds: ['run-g0-r0'], metrics: { 'optim/loss': 0.5 } },
   trained_tokens: {
     step: 3,

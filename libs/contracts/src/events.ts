@@ -11,6 +11,7 @@ import {
   IsObject,
   IsOptional,
   IsString,
+  MaxLength,
   ValidateIf,
   ValidateNested,
 } from 'class-validator';
@@ -18,6 +19,8 @@ import { ConfigurationGroup } from './configuration';
 import { GroupResult } from './curriculum';
 import { IsId, IsRunId, IsToken } from './ids';
 import { Count, FiniteNumbers, NumbersByName } from './limits';
+import { PURPOSES, type Purpose } from './names';
+import { EPISODE_PHASES, type EpisodePhase } from './trajectory';
 
 /** Events on `uirl.event.<run>.<type>`. JSON; the message id makes publishing idempotent. */
 
@@ -95,6 +98,52 @@ export class RolloutStartedEvent extends EventBase {
 
   @IsId()
   actor: string;
+}
+
+/** A rollout that an actor plays at the moment. */
+export class RolloutProgress {
+  @IsId()
+  rolloutId: string;
+
+  @IsIn(PURPOSES)
+  purpose: Purpose;
+
+  /** Id of the task, or the beginning of its description. */
+  @IsString()
+  @MaxLength(300)
+  task: string;
+
+  @IsIn(EPISODE_PHASES)
+  phase: EpisodePhase;
+
+  /** Number of turns so far. */
+  @Count()
+  turns: number;
+
+  @Count()
+  maxTurns: number;
+
+  /** ISO 8601 time at which its actor began. */
+  @IsISO8601()
+  since: string;
+}
+
+/** Maximum number of rollouts in a `rollout_progress` event. */
+export const MAX_PROGRESS = 200;
+
+/** An actor's sign of life: the rollouts that it has played for a while. For readers: no service depends on it. */
+export class RolloutProgressEvent extends EventBase {
+  @Equals('rollout_progress')
+  type: 'rollout_progress';
+
+  @IsId()
+  actor: string;
+
+  @IsArray()
+  @ArrayMaxSize(MAX_PROGRESS)
+  @ValidateNested({ each: true })
+  @Type(() => RolloutProgress)
+  rollouts: RolloutProgress[];
 }
 
 /** One step: a batch of groups was trained on, in one or more optimizer steps; in none if it had no gradient. */
@@ -326,6 +375,7 @@ export type RunEvent =
   | PauseEvent
   | ServiceReadyEvent
   | RolloutStartedEvent
+  | RolloutProgressEvent
   | TrainStepEvent
   | TrainedTokensEvent
   | CheckpointEvent
@@ -344,6 +394,7 @@ export const EVENTS = {
     pause: PauseEvent,
     service_ready: ServiceReadyEvent,
     rollout_started: RolloutStartedEvent,
+    rollout_progress: RolloutProgressEvent,
     train_step: TrainStepEvent,
     trained_tokens: TrainedTokensEvent,
     checkpoint: CheckpointEvent,

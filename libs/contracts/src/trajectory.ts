@@ -4,6 +4,7 @@ import {
   IsDefined,
   IsBoolean,
   IsIn,
+  IsISO8601,
   IsNumber,
   IsObject,
   IsOptional,
@@ -12,7 +13,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
-import { IsId, IsSha256 } from './ids';
+import { IsId, IsSha256, IsToken } from './ids';
 import { RolloutRequest } from './rollout';
 import { BooleansByName, Count, FiniteNumbers, MAX_SCREEN_TEXT, NumbersByName, TokenIds } from './limits';
 
@@ -186,6 +187,61 @@ export class IdleTimes {
   sessionIdleMs?: number;
 }
 
+/** Phases of an episode, in order. */
+export const EPISODE_PHASES = ['opening', 'playing', 'closing', 'judging', 'storing'] as const;
+export type EpisodePhase = (typeof EPISODE_PHASES)[number];
+
+/** How long the phases of an episode took, in milliseconds; of the last attempt if it was restarted. */
+export class PhaseTimes {
+  /** From the request for an environment to its first frame. */
+  @IsNumber()
+  @Min(0)
+  opening: number;
+
+  /** From the first frame to the end of the last turn. */
+  @IsNumber()
+  @Min(0)
+  playing: number;
+
+  /** Reading the state that verifiers judge, and ending the session. */
+  @IsNumber()
+  @Min(0)
+  closing: number;
+
+  /** Verifier and rewards. */
+  @IsNumber()
+  @Min(0)
+  judging: number;
+
+  /** Waiting for screenshots that were not stored yet. */
+  @IsNumber()
+  @Min(0)
+  storing: number;
+}
+
+/** The environment of an episode. */
+export class PlayedEnvironment {
+  @IsToken()
+  kind: string;
+
+  /** Process of the env service; absent if the actor cannot know it. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(300)
+  instance?: string;
+
+  /** Size of its first screenshot in pixels. */
+  @Count()
+  width: number;
+
+  @Count()
+  height: number;
+
+  /** ISO 8601 time of its first frame. */
+  @IsISO8601()
+  openedAt: string;
+}
+
 /** One episode. Published to `uirl.trajectory.<run>.<purpose>` with the rollout id as message id. */
 export class Trajectory {
   @IsDefined()
@@ -247,6 +303,32 @@ export class Trajectory {
   @ValidateNested()
   @Type(() => IdleTimes)
   idle?: IdleTimes;
+
+  /** Absent if no environment was opened. */
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => PlayedEnvironment)
+  environment?: PlayedEnvironment;
+
+  /** Absent for an episode that was not played to its end. */
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => PhaseTimes)
+  times?: PhaseTimes;
+
+  /** Name of the verifier that judged it. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(300)
+  verifier?: string;
+
+  /**
+   * Index of the first turn after which all checks of the task held. Absent if they never did, or the environment
+   * reports its state only at the end and the task was done before that.
+   */
+  @IsOptional()
+  @Count()
+  firstSuccess?: number;
 
   /** ISO 8601. */
   @IsString()

@@ -13,6 +13,8 @@ export interface SessionUse {
 /** The environment of one episode, wherever it runs. Failures are thrown as `EpisodeFailure`. */
 export interface EpisodeEnvironment {
   readonly firstFrame: Screenshot;
+  /** The process that holds the session; undefined if it is unknown. */
+  readonly instance?: string | undefined;
   /** The state of the first frame. */
   readonly initialState: State;
   /** Whether the environment handles `finish` as a step. */

@@ -7,6 +7,7 @@ export { goalOf } from './goal';
 export { judge, type PlayedEpisode } from './judge';
 export { IsolatedComponent } from './isolation/isolated-component';
 export {
+  maxTurnsOf,
   planEpisodes,
   type EpisodePlan,
   type EpisodeSettings,
@@ -14,6 +15,8 @@ export {
   type PlannedEpisodes,
 } from './plan';
 export { playRollout, trajectory, type RolloutContext } from './play-rollout';
+export { PhaseClock } from './phase-clock';
+export { playedEnvironment } from './played-environment';
 export type { Policy } from './policy';
 export { Screenshots, type ScreenshotStore } from './screenshots';
 export { leaseOf, SessionEnvironment, type SessionTimes } from './session-environment';

@@ -1,5 +1,12 @@
-import type { RolloutRequest, Trajectory, Turn } from '@ui-rl/contracts';
-import type { Action, Deadline, Episode, EpisodeTurn } from '@ui-rl/plugin-kit';
+import type { Check, RolloutRequest, Trajectory, Turn } from '@ui-rl/contracts';
+import {
+  answerOf,
+  checkHolds,
+  type Action,
+  type Deadline,
+  type Episode,
+  type EpisodeTurn,
+} from '@ui-rl/plugin-kit';
 import type { Clock } from './clock';
 import type { State } from './environment';
 import { EpisodeFailure } from './failure';
@@ -37,7 +44,9 @@ export async function judge(
   played: PlayedEpisode,
   { verifier, rewards, rewardsJudge, turnTimeoutMs }: JudgingPlan,
   clock: Clock,
-): Promise<Pick<Trajectory, 'success' | 'reward' | 'rewards' | 'verdicts' | 'turns'>> {
+): Promise<
+  Pick<Trajectory, 'success' | 'reward' | 'rewards' | 'verdicts' | 'turns' | 'verifier' | 'firstSuccess'>
+> {
   const episode = episodeOf(played);
   const call = <T>(kind: 'verifier' | 'reward', name: string, work: (deadline: Deadline) => T | Promise<T>) =>
     inTime(kind, `${kind} "${name}"`, work, clock.part(`${kind} "${name}"`, turnTimeoutMs));
@@ -59,7 +68,37 @@ export async function judge(
     return paid === undefined ? turn : Object.assign(turn, { reward: sum(paid), rewards: paid });
   });
   const { reward, rewards: parts, verdicts } = score;
-  return { success, reward, rewards: parts, ...(verdicts === undefined ? {} : { verdicts }), turns };
+  const firstSuccess = firstSuccessOf(played);
+  return {
+    ...{ success, reward, rewards: parts, turns, verifier: verifier.name },
+    ...(verdicts === undefined ? {} : { verdicts }),
+    ...(firstSuccess < 0 ? {} : { firstSuccess }),
+  };
+}
+
+/** Index of the first turn after which all checks of the task held; −1 if that is unknown or never was. */
+function firstSuccessOf({ request, turns, states, stateAfter }: PlayedEpisode): number {
+  const { checks = [] } = request.task;
+  // Without states between turns, the final one says nothing of the first time.
+  if (checks.length === 0 || states === undefined) return -1;
+  return turns.findIndex((_, index) => {
+    const isLast = index === turns.length - 1;
+    const state = isLast && stateAfter !== null ? stateAfter : states[index];
+    if (state === undefined || state === null) return false;
+    const answer = answerOf(
+      turns.slice(0, index + 1).map(({ actions }) => ({ actions: actions as unknown as Action[] })),
+    );
+    return checks.every((check, place) => holds(check, place, state, answer));
+  });
+}
+
+/** A regular expression that does not end says nothing. */
+function holds(check: Check, place: number, state: State, answer: string | undefined): boolean {
+  try {
+    return checkHolds(check, place, state, answer) === true;
+  } catch {
+    return false;
+  }
 }
 
 function episodeOf({ request, status, turns, screenshots, ...played }: PlayedEpisode): Episode {

@@ -1,4 +1,5 @@
 import type { Dialect, ParseResult, PromptStyle, ScreenSizes } from '@ui-rl/actions';
+import type { RolloutRequest } from '@ui-rl/contracts';
 import {
   judgesWithoutVerifier,
   type ComponentChoice,
@@ -52,6 +53,11 @@ export interface EpisodePlan {
   turnTimeoutMs: number;
   /** Time limit of the whole episode. */
   episodeTimeoutMs: number;
+}
+
+/** The number of turns after which an episode is truncated. */
+export function maxTurnsOf({ task }: RolloutRequest, { maxTurns }: Pick<EpisodePlan, 'maxTurns'>): number {
+  return Math.min(task.maxSteps ?? maxTurns, maxTurns);
 }
 
 /** The parts of a run file that affect episodes. */

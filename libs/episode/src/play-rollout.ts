@@ -1,10 +1,20 @@
-import type { IdleTimes, RolloutRequest, Screenshot, Trajectory, Turn } from '@ui-rl/contracts';
+import type {
+  EpisodePhase,
+  IdleTimes,
+  PlayedEnvironment,
+  RolloutRequest,
+  Screenshot,
+  Trajectory,
+  Turn,
+} from '@ui-rl/contracts';
 import { Clock } from './clock';
 import type { EpisodeEnvironment, SessionUse, State } from './environment';
 import { EpisodeFailure } from './failure';
 import { judge } from './judge';
+import { PhaseClock } from './phase-clock';
 import type { EpisodePlan } from './plan';
 import { type EpisodeProgress, playTurns } from './play';
+import { playedEnvironment } from './played-environment';
 import type { Policy } from './policy';
 import { Screenshots, type ScreenshotStore } from './screenshots';
 import { roundMs } from './turn';
@@ -26,6 +36,8 @@ export interface RolloutContext {
   restarts: number;
   /** Time that the slot was free before, in ms. Default 0. */
   idleMs?: number;
+  /** Called when a phase of the episode begins; a restarted episode begins with `opening` again. */
+  onPhase?: ((phase: EpisodePhase) => void) | undefined;
   /** Called after each turn; a restarted episode begins with the first turn again. */
   onTurn?: ((turn: Turn) => void) | undefined;
   /** Called with the screenshot of the first frame and of each action, even if an identical one occurred before. */
@@ -48,9 +60,11 @@ export async function playRollout(request: RolloutRequest, context: RolloutConte
     const attempt = new Attempt(request, context, clock, screenshots);
     try {
       const played = await attempt.play(restart);
+      attempt.phases.begin('storing');
       await clock.race(screenshots.finish());
       const idle = idleTimes(context, began, attempt.use);
-      return trajectory(request, context.actor, startedAt, { ...played, idle });
+      const times = attempt.phases.read();
+      return trajectory(request, context.actor, startedAt, { ...played, idle, times });
     } catch (error) {
       if (!(error instanceof EpisodeFailure)) throw error;
       if (error.restartable && restart < restarts) {
@@ -64,6 +78,7 @@ export async function playRollout(request: RolloutRequest, context: RolloutConte
         invalidReason: `${error.code}: ${error.message}`,
         turns: attempt.progress?.turns ?? [],
         finalScreenshot: attempt.progress?.screenshot.sha256,
+        ...(attempt.environment === undefined ? {} : { environment: attempt.environment }),
       });
     }
   }
@@ -103,24 +118,31 @@ class Attempt {
   progress: EpisodeProgress | null = null;
   /** Usage of its session, once that is closed. */
   use: SessionUse | undefined;
+  environment: PlayedEnvironment | undefined;
+  readonly phases: PhaseClock;
 
   constructor(
     private readonly request: RolloutRequest,
     private readonly context: RolloutContext,
     private readonly clock: Clock,
     private readonly screenshots: Screenshots,
-  ) {}
+  ) {
+    this.phases = new PhaseClock(context.onPhase);
+  }
 
   async play(restart: number): Promise<Played> {
-    const { request, clock, screenshots } = this;
+    const { request, clock, screenshots, phases } = this;
     const { plan, policy, delivery, onTurn, onScreenshot } = this.context;
     const show = (screenshot: Screenshot): void => {
       screenshots.add(screenshot);
       onScreenshot?.(screenshot);
     };
+    phases.begin('opening');
     const environment = await this.context.open(request, clock);
     let closed = false;
     try {
+      this.environment = playedEnvironment(request, environment);
+      phases.begin('playing');
       show(environment.firstFrame);
       const progress: EpisodeProgress = { turns: [], screenshot: environment.firstFrame, states: [] };
       this.progress = progress;
@@ -138,9 +160,11 @@ class Attempt {
         },
         progress,
       );
+      phases.begin('closing');
       const stateAfter = await environment.close();
       closed = true;
       this.use = environment.use;
+      phases.begin('judging');
       return await this.judged(status, progress, environment.initialState, stateAfter);
     } finally {
       if (!closed) environment.discard();
@@ -163,6 +187,7 @@ class Attempt {
     return {
       status,
       ...(await judge(played, this.context.plan, clock)),
+      ...(this.environment === undefined ? {} : { environment: this.environment }),
       finalScreenshot,
       ...(stateBefore === null ? {} : { initialState: stateBefore }),
       ...(stateAfter === null ? {} : { finalState: stateAfter }),

@@ -4,7 +4,7 @@ import { answerGrammar, describeActions, executeActions, readAnswer } from './an
 import type { Clock } from './clock';
 import type { EpisodeEnvironment, State } from './environment';
 import { EpisodeFailure } from './failure';
-import type { EpisodePlan } from './plan';
+import { type EpisodePlan, maxTurnsOf } from './plan';
 import type { Policy } from './policy';
 import { goalOf } from './goal';
 import { buildPrompt, type PastTurn, shownImage } from './prompt';
@@ -44,7 +44,7 @@ export async function playTurns(
   progress: EpisodeProgress,
 ): Promise<'completed' | 'truncated'> {
   const { request, plan } = context;
-  const maxTurns = Math.min(request.task.maxSteps ?? plan.maxTurns, plan.maxTurns);
+  const maxTurns = maxTurnsOf(request, plan);
   const history: History = { past: [], maxTurns };
   for (let index = 0; index < maxTurns; index++) {
     try {

@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Turn } from '@ui-rl/contracts';
 import { startPostgres } from '@ui-rl/testkit';
 import { backends, trajectory, type Bed } from '../test/bed';
 import {
@@ -39,6 +40,42 @@ describe.each(backends)('migrations on %s', (_name, start) => {
     await migrate(database.dataSource);
     expect(await migrate(database.dataSource)).toEqual([]);
     expect(await pendingMigrations(database.dataSource)).toEqual([]);
+  });
+
+  test('older episodes get what their turns and final states tell of faults and checks', async () => {
+    const { dataSource } = database;
+    const checks = [
+      { path: 'wifi', operator: 'equals', value: true },
+      { path: 'sound', operator: 'equals', value: false },
+    ] as const;
+    const click = { action: 'click', x: 1, y: 2 };
+    const turn = (changes: Partial<Turn> = {}) => Object.assign({}, trajectory('r').turns[0], changes);
+    const turns = [
+      turn({ actions: [], parseError: 'unknown_action: fly', outcome: 'no_action' }),
+      ...[click, click].map((action) => turn({ actions: [action], outcome: 'outside_viewport' })),
+      turn({ actions: [{ action: 'finish', success: true }] }),
+    ].map((each, index) => Object.assign(each, { index }));
+    const changes = { turns, success: false, finalState: { wifi: false, sound: false } };
+    const judged = trajectory('r-judged', changes);
+    judged.request.task.checks = [...checks];
+    const episodes = [judged, trajectory('r-bare', { turns: [] })];
+    await record(dataSource, { trajectories: episodes, events: [] });
+    const columns = `parse_errors, tool_errors, argument_errors, runtime_errors, repeated_actions, reported_success,
+      failed_checks`;
+    const read = () => dataSource.query<object[]>(`SELECT ${columns} FROM trajectories ORDER BY id`);
+    const recorded = await read();
+    expect(recorded).toMatchObject([
+      { parse_errors: 0, reported_success: null, failed_checks: null },
+      {
+        ...{ tool_errors: 1, runtime_errors: 2, repeated_actions: 1, reported_success: true },
+        failed_checks: ['wifi equals true'],
+      },
+    ]);
+    await revertLast(dataSource);
+    await dataSource.query('UPDATE trajectories SET failed_checks = NULL');
+    await migrate(dataSource);
+    expect(await read()).toEqual(recorded);
+    await dataSource.query(`DELETE FROM runs`);
   });
 
   test('turns recorded before an answer could hold several actions are read like the others', async () => {

@@ -1,5 +1,5 @@
 import { answerOf, checkHolds, type Action, type Check } from '@ui-rl/plugin-kit';
-import type { Trajectory } from '@ui-rl/contracts';
+import type { Trajectory, Turn } from '@ui-rl/contracts';
 
 const MAX_LENGTH = 300;
 
@@ -16,8 +16,16 @@ function otherText({ kind, ...fields }: Check): string {
   return `${kind} ${JSON.stringify(fields)}`;
 }
 
+/** The parts of an episode that decide about its checks. */
+export interface Judged {
+  request: { task: { checks?: Check[] } };
+  status: Trajectory['status'];
+  finalState?: Trajectory['finalState'];
+  turns: readonly Pick<Turn, 'actions'>[];
+}
+
 /** The checks that an episode failed, in words; null if it has no results of checks. */
-export function failedChecks({ request, status, finalState, turns }: Trajectory): string[] | null {
+export function failedChecks({ request, status, finalState, turns }: Judged): string[] | null {
   const { checks = [] } = request.task;
   if (checks.length === 0 || status === 'invalid' || finalState == null) return null;
   const answer = answerOf(turns.map(({ actions }) => ({ actions: actions as unknown as Action[] })));

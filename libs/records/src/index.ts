@@ -1,3 +1,4 @@
+export type { Faults } from './course';
 export * from './database';
 export * from './entities';
 export * from './errors';
@@ -8,7 +9,7 @@ export { MonitorAnnouncement, openMonitors, type OpenMonitor } from './open-moni
 export * from './queries/curves';
 export { deleteRun, reclaimSpace } from './queries/delete-run';
 export { findEpisode, findPrompt, findStep, listEpisodes } from './queries/episodes';
-export { readHealth } from './queries/health';
+export { listInProgress, readHealth } from './queries/health';
 export { compareEvaluations } from './queries/evaluations';
 export {
   editRun,

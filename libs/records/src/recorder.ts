@@ -2,6 +2,7 @@ import {
   RUN_PHASES,
   type EvaluationEvent,
   type PhaseEvent,
+  type RolloutProgressEvent,
   type RunCreatedEvent,
   type RunEvent,
   type Trajectory,
@@ -26,6 +27,7 @@ import {
   evaluationTaskRows,
   eventRow,
   type KeyedEvent,
+  progressColumns,
   rolloutStartRow,
   stepRow,
   storable,
@@ -46,7 +48,9 @@ export interface RecordedBatch {
 }
 
 /** Events with their own tables, which the log leaves out. */
-const KEPT_APART: readonly RunEvent['type'][] = ['train_step', 'trained_tokens', 'rollout_started'];
+const KEPT_APART: readonly RunEvent['type'][] = [
+  ...(['train_step', 'trained_tokens', 'rollout_started', 'rollout_progress'] as const),
+];
 
 /** Rows per statement; PostgreSQL accepts at most 65,535 parameters. */
 const CHUNK = 1_000;
@@ -114,11 +118,27 @@ async function recordEvents(manager: EntityManager, events: readonly KeyedEvent[
     RolloutStartEntity,
     of('rollout_started').map(({ event }) => rolloutStartRow(event)),
   );
+  for (const { event } of of('rollout_progress')) await setProgress(manager, event);
   for (const { event } of of('evaluation')) await recordEvaluation(manager, event);
   for (const { event } of of('run_created')) await describeRun(manager, event);
   for (const { event } of of('phase')) await setPhase(manager, event);
   const log = events.filter(({ event }) => !KEPT_APART.includes(event.type));
   await insertNew(manager, EventEntity, log.map(eventRow));
+}
+
+/** A redelivered older heartbeat does not replace a later one. */
+async function setProgress(manager: EntityManager, event: RolloutProgressEvent): Promise<void> {
+  await manager.query(
+    `INSERT INTO rollout_starts
+       (run_id, rollout_id, actor, at, purpose, task, phase, turns, max_turns, heartbeat_at)
+     SELECT $1, * FROM unnest($2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::text[],
+       $8::integer[], $9::integer[], $10::timestamptz[])
+     ON CONFLICT (rollout_id) DO UPDATE SET actor = EXCLUDED.actor, purpose = EXCLUDED.purpose,
+       task = EXCLUDED.task, phase = EXCLUDED.phase, turns = EXCLUDED.turns, max_turns = EXCLUDED.max_turns,
+       heartbeat_at = EXCLUDED.heartbeat_at
+     WHERE COALESCE(rollout_starts.heartbeat_at < EXCLUDED.heartbeat_at, true)`,
+    [storable(event.runId), ...progressColumns(event)],
+  );
 }
 
 async function recordEvaluation(manager: EntityManager, event: EvaluationEvent): Promise<void> {

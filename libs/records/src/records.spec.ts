@@ -7,6 +7,7 @@ import {
   findEpisode,
   findRun,
   listEpisodes,
+  listInProgress,
   listMetrics,
   listRuns,
   listTrajectories,
@@ -15,6 +16,8 @@ import {
   readTaskScores,
   record,
 } from '.';
+
+const AT = '2026-11-20T10:16:00.000Z';
 
 const CONFIGURATION = [
   {
@@ -79,6 +82,10 @@ describe.each(backends)('records on %s', (_name, start) => {
       finalScreenshot: 'b'.repeat(64),
       finalState: { on: true },
       verdicts: { judge: true, other: false },
+      environment: { kind: 'browser', instance: 'e1', width: 160, height: 224, openedAt: AT },
+      times: { opening: 1.5, playing: 800, closing: 20, judging: 3, storing: 0 },
+      verifier: 'state',
+      firstSuccess: 0,
     });
     Object.assign(published.turns[0], {
       keptTokens: encodeKeptTokens([[3, 4, 9], []]),
@@ -95,6 +102,60 @@ describe.each(backends)('records on %s', (_name, start) => {
     await recordAll([published]);
     const { trajectories } = await listTrajectories(database.dataSource, { runId: RUN });
     expect(trajectories).toEqual([published]);
+    await database.dataSource.query(`DELETE FROM runs`);
+  });
+
+  test('an episode tells what went wrong in its turns, and what the agent said of its success', async () => {
+    const turn = (changes: Partial<Turn> = {}) => Object.assign({}, trajectory('r').turns[0], changes);
+    const click = [{ action: 'click', x: 1, y: 2 }];
+    const unread = (parseError: string) => turn({ actions: [], parseError, outcome: 'no_action' });
+    const turns = [
+      ...[
+        unread('no_action: Answer with JSON.'),
+        unread('unknown_action: fly'),
+        unread('out_of_range: x: y'),
+      ],
+      ...[turn(), turn({ outcome: 'outside_viewport' }), turn({ actions: click }), turn()],
+      turn({ actions: [...click, { action: 'finish', success: true }] }),
+    ].map((each, index) => Object.assign(each, { index }));
+    await recordAll([trajectory('r-faults', { turns, success: false }), trajectory('r-plain')]);
+    expect(await findEpisode(database.dataSource, 'r-faults')).toMatchObject({
+      ...{ success: false, reportedSuccess: true, environment: null, times: null },
+      faults: { parseErrors: 1, toolErrors: 1, argumentErrors: 1, runtimeErrors: 1, repeatedActions: 3 },
+    });
+    expect(await findEpisode(database.dataSource, 'r-plain')).toMatchObject({
+      reportedSuccess: null,
+      faults: { parseErrors: 0, runtimeErrors: 0, repeatedActions: 0 },
+    });
+    await database.dataSource.query(`DELETE FROM runs`);
+  });
+
+  test('a rollout in progress is as far as its actor said last, until its episode is recorded', async () => {
+    const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
+    const progress = (at: string, turns: number) => {
+      const rollout = { rolloutId: 'r-slow', purpose: 'train', task: 'wifi', phase: 'playing', maxTurns: 20 };
+      const rollouts = [{ ...rollout, turns, since: ago(900) }];
+      return keyed({ type: 'rollout_progress', actor: 'actor-2', rollouts, at } as never, `p-${at}`);
+    };
+    const started = { type: 'rollout_started', actor: 'actor-1', at: ago(900) } as const;
+    await recordAll(
+      [],
+      [
+        keyed({ ...started, rolloutId: 'r-slow' } as never, 'slow'),
+        keyed({ ...started, rolloutId: 'r-gone' } as never, 'gone'),
+        progress(ago(5), 3),
+      ],
+    );
+    // Redelivered late.
+    await recordAll([], [progress(ago(15), 2)]);
+    const listed = await listInProgress(database.dataSource, RUN);
+    expect(listed).toMatchObject([
+      { rolloutId: 'r-slow', actor: 'actor-2', task: 'wifi', phase: 'playing', turns: 3, maxTurns: 20 },
+    ]);
+    const run = await findRun(database.dataSource, RUN);
+    expect(run).toMatchObject({ inProgress: 1, services: [{ service: 'actor', sign: 'plays an episode' }] });
+    await recordAll([trajectory('r-slow')]);
+    expect(await listInProgress(database.dataSource, RUN)).toEqual([]);
     await database.dataSource.query(`DELETE FROM runs`);
   });
 

@@ -1,6 +1,7 @@
 import type {
   CheckpointEvent,
   EvaluationEvent,
+  RolloutProgressEvent,
   RolloutStartedEvent,
   RunEvent,
   TrainedTokensEvent,
@@ -18,6 +19,7 @@ import type {
   TrajectoryEntity,
   TurnEntity,
 } from './entities';
+import { faultsOf, reportedSuccess } from './course';
 import { failedChecks } from './failed-checks';
 
 /** An event with the key that makes recording it idempotent: its message id, or its sequence in the stream. */
@@ -56,6 +58,12 @@ export function trajectoryRow(source: Trajectory): Omit<TrajectoryEntity, 'recor
     rewards: rest.rewards,
     verdicts: rest.verdicts ?? null,
     failedChecks: failedChecks(source),
+    environment: rest.environment ?? null,
+    times: rest.times ?? null,
+    verifier: rest.verifier ?? null,
+    firstSuccess: rest.firstSuccess ?? null,
+    reportedSuccess: reportedSuccess(source),
+    ...faultsOf(source),
     turnCount: turns.length,
     tokenCount: turns.reduce((sum, turn) => sum + turn.tokenIds.length, 0),
     policyVersion: turns.at(-1)?.policyVersion ?? null,
@@ -145,6 +153,22 @@ export function checkpointRow(event: CheckpointEvent): CheckpointEntity {
 export function rolloutStartRow(event: RolloutStartedEvent): RolloutStartEntity {
   const { rolloutId, runId, actor, at } = event;
   return storable({ rolloutId, runId, actor, at }) as unknown as RolloutStartEntity;
+}
+
+/** Columns of `rollout_starts`, one row per rollout. */
+export function progressColumns({ actor, at, rollouts }: RolloutProgressEvent): unknown[][] {
+  const rows = [...new Map(rollouts.map((each) => [each.rolloutId, storable(each)])).values()];
+  return [
+    rows.map(({ rolloutId }) => rolloutId),
+    rows.map(() => actor),
+    rows.map(({ since }) => since),
+    rows.map(({ purpose }) => purpose),
+    rows.map(({ task }) => task),
+    rows.map(({ phase }) => phase),
+    rows.map(({ turns }) => turns),
+    rows.map(({ maxTurns }) => maxTurns),
+    rows.map(() => at),
+  ];
 }
 
 export function eventRow({ key, event }: KeyedEvent): EventEntity {

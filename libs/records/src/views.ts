@@ -1,6 +1,9 @@
 /** Results of the queries: plain data with ISO 8601 times, ready for JSON. */
 import type {
   Check,
+  EpisodePhase,
+  PhaseTimes,
+  PlayedEnvironment,
   ProcessStatus,
   Purpose,
   RolloutRequest,
@@ -9,6 +12,7 @@ import type {
   Trajectory,
   TrajectoryStatus,
 } from '@ui-rl/contracts';
+import type { Faults } from './course';
 import type { TurnEntity } from './entities';
 
 export interface EvaluationView {
@@ -87,7 +91,7 @@ export interface RunDetail extends RunSummary {
   checkpoints: CheckpointView[];
   /** Latest first; phases, ready services and warnings. */
   log: LogEntry[];
-  /** Rollouts that started within the last ten minutes and are not recorded yet. */
+  /** Rollouts that started, or whose actors reported, within the last ten minutes and that are not recorded yet. */
   inProgress: number;
   /** The last sign of life of each service, latest first. */
   services: ServiceSign[];
@@ -97,6 +101,21 @@ export interface RunDetail extends RunSummary {
   pausedSince: string | null;
   /** The reason that was given. */
   pauseReason: string | null;
+}
+
+/** A rollout that has started and is not recorded yet. */
+export interface RolloutInProgress {
+  rolloutId: string;
+  actor: string;
+  startedAt: string;
+  /** When its actor said last how far it is; null if it has said nothing yet. From here on as of that time. */
+  heartbeatAt: string | null;
+  purpose: Purpose | null;
+  /** Id of the task, or the beginning of its description. */
+  task: string | null;
+  phase: EpisodePhase | null;
+  turns: number | null;
+  maxTurns: number | null;
 }
 
 /** How a run does, from its records. */
@@ -379,6 +398,17 @@ export interface EpisodeDetail extends EpisodeSummary {
   initialState: Record<string, unknown> | null;
   /** The environment's final state. */
   finalState: Record<string, unknown> | null;
+  /** Null if none was opened, or an older actor played it. */
+  environment: PlayedEnvironment | null;
+  /** How long its phases took; null if it was not played to its end, or by an older actor. */
+  times: PhaseTimes | null;
+  /** Name of the verifier that judged it; null for an older or invalid episode. */
+  verifier: string | null;
+  /** Index of the first turn after which all checks of the task held; null if there is none or it is unknown. */
+  firstSuccess: number | null;
+  /** Whether the agent said at the end that it succeeded; null if it did not finish. */
+  reportedSuccess: boolean | null;
+  faults: Faults;
   /** Step that was trained on it. */
   trainedInStep: number | null;
   /** Its mean advantage in that step; null if it is not recorded. */

@@ -1,3 +1,4 @@
+export { axeFindings } from './axe-findings';
 export { drained } from './broker';
 export { makeRollout, makeTask, makeTrajectory, makeTurn } from './factories';
 export { FakeHub, type FakeRepository, type HubRequest } from './fake-hub';

@@ -1,10 +1,11 @@
 import type { BusService, Consumption, JetStreamContext } from '@ui-rl/bus';
 import { ANY, consumers, RolloutRequest, STREAMS, subjects } from '@ui-rl/contracts';
-import { playRollout } from '@ui-rl/episode';
+import { maxTurnsOf, playRollout } from '@ui-rl/episode';
 import { DEADLINES, RETRIES } from '@ui-rl/retry';
 import type { ServedRun } from '@ui-rl/service';
 import { overBroker } from './episode/over-broker';
 import { Pause } from './pause';
+import { Progress } from './progress';
 import type { RunPlan } from './run-plan';
 import { Trajectories } from './trajectories';
 
@@ -13,6 +14,7 @@ export class Rollouts implements ServedRun {
   private readonly trajectories: Trajectories;
   private readonly world: ReturnType<typeof overBroker>;
   private readonly pause: Pause;
+  private readonly progress: Progress;
   /** For each free slot, the time since when it is free. */
   private freeSince: number[] = [];
 
@@ -23,6 +25,7 @@ export class Rollouts implements ServedRun {
     this.trajectories = new Trajectories(bus);
     this.world = overBroker(bus, plan.runId, plan.timeouts);
     this.pause = new Pause(bus, plan.runId);
+    this.progress = new Progress(bus, plan.runId, this.trajectories.actor);
   }
 
   /** Plays until the run has ended or the signal aborts. */
@@ -36,8 +39,8 @@ export class Rollouts implements ServedRun {
     }
   }
 
-  close(): Promise<void> {
-    return this.plan.close();
+  async close(): Promise<void> {
+    await Promise.all([this.progress.close(), this.plan.close()]);
   }
 
   private consume(): Promise<Consumption> {
@@ -71,13 +74,21 @@ export class Rollouts implements ServedRun {
   private async playIn(request: RolloutRequest, context: JetStreamContext, idleMs: number): Promise<void> {
     request.task.environment ??= this.plan.environment;
     void this.trajectories.started(request);
-    const played = await playRollout(request, {
-      ...this.world,
-      plan: this.plan.episode(request.purpose),
-      actor: this.trajectories.actor,
-      delivery: context.delivery,
-      stopping: context.signal,
-      idleMs,
+    const plan = this.plan.episode(request.purpose);
+    const played = await this.progress.during(request, maxTurnsOf(request, plan), (playing) => {
+      let turns = 0;
+      playing.turns = () => turns;
+      return playRollout(request, {
+        ...this.world,
+        ...{ plan, actor: this.trajectories.actor, delivery: context.delivery },
+        ...{ stopping: context.signal, idleMs },
+        onPhase: (phase) => {
+          playing.phase = phase;
+          // A restarted episode begins again.
+          if (phase === 'opening') turns = 0;
+        },
+        onTurn: () => (turns += 1),
+      });
     });
     await this.trajectories.publish(played);
   }

@@ -1,8 +1,7 @@
 import type { Check } from '@ui-rl/contracts';
 import type { DifferingOption, ListedRun } from '@ui-rl/records';
-import { eventually, makeRollout, makeTask, makeTrajectory, makeTurn } from '@ui-rl/testkit';
+import { axeFindings, eventually, makeRollout, makeTask, makeTrajectory, makeTurn } from '@ui-rl/testkit';
 import type { Page } from 'playwright';
-import { axeFindings } from '../test/axe-findings';
 import { type OpenPage, openPage, overflowOf, VIEWPORTS } from '../test/open-page';
 import { publish } from '../test/shown-run';
 

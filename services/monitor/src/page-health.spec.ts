@@ -1,14 +1,15 @@
 import type { BusService } from '@ui-rl/bus';
 import { consumers, type LogLine, ServingRequest, STREAMS, subjects } from '@ui-rl/contracts';
 import type { LiveHealth, RecordedHealth, RunDetail } from '@ui-rl/records';
-import { eventually, makeRollout } from '@ui-rl/testkit';
+import { axeFindings, eventually, makeRollout, makeTask, makeTrajectory, makeTurn } from '@ui-rl/testkit';
 import type { Page } from 'playwright';
-import { axeFindings } from '../test/axe-findings';
 import { type OpenPage, openPage, overflowOf, VIEWPORTS } from '../test/open-page';
 
 /** The health page of a run: its services, queues, time and logs, and how to pause, continue and stop it. */
 
 const RUN = 'healthy';
+const EPISODE = 'healthy-done';
+const AT = '2026-01-01T00:00:00.500Z';
 
 let opened: OpenPage;
 let bus: BusService;
@@ -29,7 +30,11 @@ beforeAll(async () => {
   answer('actor', 'a1', [entry('warn', '10:15:01', 'begins again')]);
   answer('actor', 'a2', []);
   await queueRollouts();
-  await eventually('the records', async () => (await api<RunDetail>(`runs/${RUN}`)).steps === 2);
+  await publishEpisodes();
+  await eventually('the records', async () => {
+    const { steps, episodes, inProgress } = await api<RunDetail>(`runs/${RUN}`);
+    return steps === 2 && episodes === 1 && inProgress === 1;
+  });
 }, 240_000);
 afterAll(() => opened.close());
 
@@ -79,6 +84,26 @@ async function queueRollouts(): Promise<void> {
     },
   });
   await eventually('two in progress', () => taken === 2);
+}
+
+/** An episode that is over, and one whose actor reports on it. */
+async function publishEpisodes(): Promise<void> {
+  const request = makeRollout({ runId: RUN, rolloutId: EPISODE, task: makeTask({ id: 'wifi' }) });
+  const turns = [
+    makeTurn({ actions: [], parseError: 'unknown_action: Say click.', outcome: 'no_action' }),
+    makeTurn({ index: 1, actions: [{ action: 'click', x: 1, y: 2 }] }),
+    makeTurn({ index: 2, actions: [{ action: 'finish', success: true }] }),
+  ];
+  const played = makeTrajectory({
+    ...{ request, turns, success: false, verifier: 'checks', firstSuccess: 1 },
+    environment: { kind: 'browser', instance: 'e1', width: 160, height: 224, openedAt: AT },
+    times: { opening: 1_000, playing: 2_500, closing: 300, judging: 200, storing: 0 },
+  });
+  await bus.publishJson(subjects.trajectory(RUN, 'train'), played, EPISODE);
+  const since = new Date(Date.now() - 90_000).toISOString();
+  const rollout = { rolloutId: 'healthy-slow', purpose: 'train' as const, phase: 'playing' as const };
+  const rollouts = [{ ...rollout, task: 'brightness', turns: 3, maxTurns: 20, since }];
+  await bus.event({ type: 'rollout_progress', runId: RUN, actor: 'actor-a1', rollouts }, '1');
 }
 
 function trainStep(step: number): Promise<void> {
@@ -132,6 +157,11 @@ it('shows who answers and who is silent, what waits, where the time went, and th
   expect(services.find((row) => row.startsWith('env'))).toMatch(/env silent none/);
   expect(services.find((row) => row.startsWith('evaluator'))).toMatch(/silent started .* ago/);
   expect(await rowsOf('Queues')).toContainEqual(`Episodes for actors ROLLOUTS, actors-${RUN} 1 2`);
+  expect(await rowsOf('Episodes in progress')).toEqual([
+    expect.stringMatching(
+      /^brightness healthy-slow, train, actor-a1 plays turns 3 of 20 \d+ min \d+ s .* ago$/,
+    ),
+  ]);
   expect(await rowsOf('Machines')).toContainEqual('host-of-actor 2.5 of 8 12.0 GB of 32.0 GB');
   expect(await rowsOf('Staleness')).toEqual(['0 25 %', '1 75 %']);
   const text = await page.locator('main').innerText();
@@ -162,6 +192,38 @@ it.each(VIEWPORTS)('fits $width pixels, and axe finds nothing in both colour sch
   }
   await page.emulateMedia({ colorScheme: 'light' });
 });
+
+it.each(['light', 'dark'] as const)(
+  'an episode shows its environment, phases, faults, and where agent and verifier differ, in %s',
+  async (colorScheme) => {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize(VIEWPORTS[colorScheme === 'light' ? 2 : 0]);
+    await page.goto(`${opened.monitor.url}/#/episodes/${EPISODE}`);
+    const facts = async () =>
+      (await opened.text('.facts > div')).map((text) => text.replace(/\s+/g, ' ').trim());
+    await page.locator('.facts').first().waitFor();
+    expect(await facts()).toEqual(
+      expect.arrayContaining([
+        'Verified success no success, by checks',
+        'Reported by the agent success differs',
+        'All checks hold first after turn 2 of 3',
+        'Unknown actions 1',
+        'Unreadable answers 0',
+        'Environment browser',
+        'Screen 160 × 224 pixels',
+        'Held by e1',
+      ]),
+    );
+    const phases = await opened.text('.shares');
+    expect(phases.join(' ').replace(/\s+/g, ' ')).toMatch(/Phases of 4\.0 s .*plays turns 2\.5 s/);
+    expect(await overflowOf(page)).toBeLessThanOrEqual(0);
+    expect(await axeFindings(page)).toEqual([]);
+    await opened.shot(`episode-course-${colorScheme}`);
+    await page.getByRole('link', { name: 'turn 2 of 3' }).click();
+    expect(page.url()).toContain('?turn=2');
+    await page.emulateMedia({ colorScheme: 'light' });
+  },
+);
 
 it('pauses, continues and stops the run, with a reason, by keyboard', async () => {
   await page.setViewportSize(VIEWPORTS[2]);

@@ -1,7 +1,6 @@
 import type { RunSummary } from '@ui-rl/records';
-import { eventually } from '@ui-rl/testkit';
+import { axeFindings, eventually } from '@ui-rl/testkit';
 import type { Page } from 'playwright';
-import { axeFindings } from '../test/axe-findings';
 import { type OpenPage, openPage, overflowOf, VIEWPORTS } from '../test/open-page';
 
 /** Labels of runs: names, notes, tags, the archive. */

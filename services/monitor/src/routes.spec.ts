@@ -120,7 +120,7 @@ const QUERIES = [
 ];
 
 it('finds every route', () => {
-  expect(routes()).toHaveLength(26);
+  expect(routes()).toHaveLength(27);
   expect(routes()).toEqual(
     expect.arrayContaining(['/api/runs/:run/steps/:step', '/api/dead-letters', '/api/live']),
   );

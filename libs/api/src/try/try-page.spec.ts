@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Action } from '@ui-rl/actions';
 import type { Trajectory } from '@ui-rl/contracts';
 import { readYaml } from '@ui-rl/plugin-kit';
-import { eventually } from '@ui-rl/testkit';
+import { axeFindings, eventually } from '@ui-rl/testkit';
 import type { Page } from 'playwright';
 import { act, OWN_PAGE, readWritten, textsOf, tried, Trials, type Tried } from '../../test/trials';
 import type { TryOptions } from './options';
@@ -244,6 +244,10 @@ describe('by hand', () => {
     await person.sees(1);
     await person.page.keyboard.type('milk');
     await person.sees(2);
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await person.page.emulateMedia({ colorScheme });
+      expect(await axeFindings(person.page)).toEqual([]);
+    }
     await person.page.keyboard.press('Tab');
     await person.sees(3);
     const kept = (await person.turns()).toReversed().slice(0, 2);

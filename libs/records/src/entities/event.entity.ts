@@ -1,3 +1,4 @@
+import type { EpisodePhase, Purpose } from '@ui-rl/contracts';
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { RunEntity } from './run.entity';
 
@@ -40,4 +41,24 @@ export class RolloutStartEntity {
 
   @Column({ type: 'timestamptz' })
   at: Date;
+
+  /** From here on as its actor said last; null if it has said nothing yet. */
+  @Column({ type: 'text', nullable: true })
+  purpose: Purpose | null;
+
+  /** Id of the task, or the beginning of its description. */
+  @Column({ type: 'text', nullable: true })
+  task: string | null;
+
+  @Column({ type: 'text', nullable: true })
+  phase: EpisodePhase | null;
+
+  @Column({ type: 'integer', nullable: true })
+  turns: number | null;
+
+  @Column({ name: 'max_turns', type: 'integer', nullable: true })
+  maxTurns: number | null;
+
+  @Column({ name: 'heartbeat_at', type: 'timestamptz', nullable: true })
+  heartbeatAt: Date | null;
 }

@@ -1,4 +1,10 @@
-import type { Purpose, RolloutRequest, TrajectoryStatus } from '@ui-rl/contracts';
+import type {
+  PhaseTimes,
+  PlayedEnvironment,
+  Purpose,
+  RolloutRequest,
+  TrajectoryStatus,
+} from '@ui-rl/contracts';
 import { Column, CreateDateColumn, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { RunEntity } from './run.entity';
 
@@ -59,6 +65,46 @@ export class TrajectoryEntity {
   /** The checks that failed, in words; null if the episode has no results of checks. */
   @Column({ name: 'failed_checks', type: 'text', array: true, nullable: true })
   failedChecks: string[] | null;
+
+  /** Its environment; null if none was opened, or an older actor played it. */
+  @Column({ type: 'jsonb', nullable: true })
+  environment: PlayedEnvironment | null;
+
+  /** How long its phases took; null if it was not played to its end, or by an older actor. */
+  @Column({ name: 'phase_times', type: 'jsonb', nullable: true })
+  times: PhaseTimes | null;
+
+  /** Name of the verifier that judged it. */
+  @Column({ type: 'text', nullable: true })
+  verifier: string | null;
+
+  /** Index of the first turn after which all checks of the task held; null if there is none or it is unknown. */
+  @Column({ name: 'first_success', type: 'integer', nullable: true })
+  firstSuccess: number | null;
+
+  /** Whether the agent said at the end that it succeeded; null if it did not finish. */
+  @Column({ name: 'reported_success', type: 'boolean', nullable: true })
+  reportedSuccess: boolean | null;
+
+  /** Answers without a readable action. */
+  @Column({ name: 'parse_errors', type: 'integer', nullable: true })
+  parseErrors: number | null;
+
+  /** Answers with an unknown action. */
+  @Column({ name: 'tool_errors', type: 'integer', nullable: true })
+  toolErrors: number | null;
+
+  /** Answers whose action has wrong arguments. */
+  @Column({ name: 'argument_errors', type: 'integer', nullable: true })
+  argumentErrors: number | null;
+
+  /** Turns whose last action the environment could not perform. */
+  @Column({ name: 'runtime_errors', type: 'integer', nullable: true })
+  runtimeErrors: number | null;
+
+  /** Turns that repeat the actions of the turn before. */
+  @Column({ name: 'repeated_actions', type: 'integer', nullable: true })
+  repeatedActions: number | null;
 
   @Column({ name: 'turn_count', type: 'integer' })
   turnCount: number;

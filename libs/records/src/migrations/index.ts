@@ -9,6 +9,7 @@ import { TurnsWithScreenText1795430000000 } from './1795430000000-turns-with-scr
 import { TokenView1795440000000 } from './1795440000000-token-view';
 import { RunsWithLabels1795450000000 } from './1795450000000-runs-with-labels';
 import { TrajectoriesWithFailedChecks1795460000000 } from './1795460000000-trajectories-with-failed-checks';
+import { CourseOfEpisodes1795470000000 } from './1795470000000-course-of-episodes';
 
 /** In order; append new ones at the end. */
 export const migrations = [
@@ -23,4 +24,5 @@ export const migrations = [
   TokenView1795440000000,
   RunsWithLabels1795450000000,
   TrajectoriesWithFailedChecks1795460000000,
+  CourseOfEpisodes1795470000000,
 ];

@@ -1,5 +1,13 @@
-import type { Purpose, RolloutRequest, TrainedTurn, TrajectoryStatus } from '@ui-rl/contracts';
+import type {
+  PhaseTimes,
+  PlayedEnvironment,
+  Purpose,
+  RolloutRequest,
+  TrainedTurn,
+  TrajectoryStatus,
+} from '@ui-rl/contracts';
 import type { DataSource } from 'typeorm';
+import type { Faults } from '../course';
 import { TurnEntity } from '../entities';
 import type {
   EpisodeDetail,
@@ -221,13 +229,23 @@ interface DetailRow extends EpisodeRow {
   final_screenshot: string | null;
   initial_state: Record<string, unknown> | null;
   final_state: Record<string, unknown> | null;
+  environment: PlayedEnvironment | null;
+  times: PhaseTimes | null;
+  verifier: string | null;
+  first_success: number | null;
+  reported_success: boolean | null;
+  faults: Faults;
   trained_in_step: number | null;
 }
+
+const FAULTS = `jsonb_build_object('parseErrors', t.parse_errors, 'toolErrors', t.tool_errors,
+  'argumentErrors', t.argument_errors, 'runtimeErrors', t.runtime_errors, 'repeatedActions', t.repeated_actions)`;
 
 /** Null if no such rollout is recorded. */
 export async function findEpisode(dataSource: DataSource, id: string): Promise<EpisodeDetail | null> {
   const [row] = await dataSource.query<DetailRow[]>(
     `SELECT ${COLUMNS}, t.rewards, t.verdicts, t.request, t.actor, t.final_screenshot, t.initial_state, t.final_state,
+       t.environment, t.phase_times AS times, t.verifier, t.first_success, t.reported_success, ${FAULTS} AS faults,
        (SELECT min(s.step) FROM steps s WHERE s.run_id = t.run_id AND t.id = ANY(s.rollout_ids)) AS trained_in_step
      FROM trajectories t WHERE t.id = $1`,
     [id],
@@ -243,6 +261,12 @@ export async function findEpisode(dataSource: DataSource, id: string): Promise<E
     finalScreenshot: row.final_screenshot,
     initialState: row.initial_state,
     finalState: row.final_state,
+    environment: row.environment,
+    times: row.times,
+    verifier: row.verifier,
+    firstSuccess: row.first_success,
+    reportedSuccess: row.reported_success,
+    faults: row.faults,
     trainedInStep: row.trained_in_step,
     advantage: trained?.advantage ?? null,
     group: await groupOf(dataSource, row),

@@ -1,6 +1,7 @@
 import { profileOf, PROFILE_METRICS, type RunProfile, type StepMetrics } from '@ui-rl/contracts';
 import type { DataSource } from 'typeorm';
-import type { RecordedHealth, Staleness } from '../views';
+import type { RecordedHealth, RolloutInProgress, Staleness } from '../views';
+import { iso, isoOrNull } from './values';
 
 /** How a run does, as far as its records say. */
 export async function readHealth(dataSource: DataSource, runId: string): Promise<RecordedHealth> {
@@ -48,4 +49,29 @@ async function stalenessIn(dataSource: DataSource, runId: string): Promise<Stale
     groupsTooOld: metrics['async/groups_too_old'] ?? 0,
     stragglers: metrics['async/stragglers'] ?? 0,
   };
+}
+
+const MAX_IN_PROGRESS = 200;
+
+interface ProgressRow extends Omit<RolloutInProgress, 'startedAt' | 'heartbeatAt'> {
+  at: Date;
+  heartbeat_at: Date | null;
+}
+
+/** Rollouts that are not recorded yet, the oldest first, at most 200. */
+export async function listInProgress(dataSource: DataSource, runId: string): Promise<RolloutInProgress[]> {
+  const rows = await dataSource.query<ProgressRow[]>(
+    `SELECT rollout_id AS "rolloutId", actor, at, heartbeat_at, purpose, task, phase, turns,
+       max_turns AS "maxTurns"
+     FROM rollout_starts s
+     WHERE s.run_id = $1 AND COALESCE(s.heartbeat_at, s.at) > now() - interval '10 minutes'
+       AND NOT EXISTS (SELECT 1 FROM trajectories t WHERE t.id = s.rollout_id)
+     ORDER BY s.at, s.rollout_id LIMIT ${MAX_IN_PROGRESS}`,
+    [runId],
+  );
+  return rows.map(({ at, heartbeat_at: heartbeat, ...row }) => ({
+    ...row,
+    startedAt: iso(at),
+    heartbeatAt: isoOrNull(heartbeat),
+  }));
 }

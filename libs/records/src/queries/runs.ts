@@ -241,7 +241,7 @@ async function logOf(dataSource: DataSource, runId: string): Promise<LogEntry[]>
 async function inProgress(dataSource: DataSource, runId: string): Promise<number> {
   const [{ count }] = await dataSource.query<{ count: number }[]>(
     `SELECT count(*)::int AS count FROM rollout_starts s
-     WHERE s.run_id = $1 AND s.at > now() - interval '10 minutes'
+     WHERE s.run_id = $1 AND COALESCE(s.heartbeat_at, s.at) > now() - interval '10 minutes'
        AND NOT EXISTS (SELECT 1 FROM trajectories t WHERE t.id = s.rollout_id)`,
     [runId],
   );
@@ -256,6 +256,8 @@ const SIGNS = `
    WHERE run_id = $1 AND type = 'warning')
   UNION ALL (SELECT 'actor', at, 'started an episode' FROM rollout_starts
    WHERE run_id = $1 ORDER BY at DESC LIMIT 1)
+  UNION ALL (SELECT 'actor', heartbeat_at, 'plays an episode' FROM rollout_starts
+   WHERE run_id = $1 AND heartbeat_at IS NOT NULL ORDER BY heartbeat_at DESC LIMIT 1)
   UNION ALL (SELECT 'actor', finished_at, 'ended an episode' FROM trajectories
    WHERE run_id = $1 ORDER BY finished_at DESC LIMIT 1)
   UNION ALL (SELECT 'learner', at, 'trained step ' || step FROM steps

@@ -17,6 +17,10 @@ interface TrajectoryRow {
   final_screenshot: string | null;
   initial_state: Record<string, unknown> | null;
   final_state: Record<string, unknown> | null;
+  environment: Trajectory['environment'] | null;
+  times: Trajectory['times'] | null;
+  verifier: string | null;
+  first_success: number | null;
   actor: string;
   started_at: Date;
   finished_at: Date;
@@ -33,7 +37,7 @@ export async function listTrajectories(
   const { where, values, orderBy, place } = conditions(filter);
   const rows = await dataSource.query<(TrajectoryRow & { place: string })[]>(
     `SELECT t.id, t.request, t.status, t.invalid_reason, t.success, t.reward, t.rewards, t.verdicts, t.final_screenshot, t.initial_state,
-       t.final_state, t.actor, t.started_at, t.finished_at, ${place} AS place
+       t.final_state, t.environment, t.phase_times AS times, t.verifier, t.first_success, t.actor, t.started_at, t.finished_at, ${place} AS place
      FROM trajectories t WHERE ${where.join(' AND ')}
      ORDER BY ${orderBy} LIMIT ${limit + 1}`,
     values,
@@ -80,6 +84,10 @@ function trajectoryOf(row: TrajectoryRow, turns: Turn[]): Trajectory {
       finalScreenshot: row.final_screenshot,
       initialState: row.initial_state,
       finalState: row.final_state,
+      environment: row.environment,
+      times: row.times,
+      verifier: row.verifier,
+      firstSuccess: row.first_success,
     }),
   };
 }

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { BusService, Consumption, JetStreamContext } from '@ui-rl/bus';
 import { ANY, consumers, RolloutRequest, STREAMS, subjects } from '@ui-rl/contracts';
+import { maxTurnsOf } from '@ui-rl/episode';
 import { ApiError } from '@ui-rl/openai-api';
 import { DEADLINES, RETRIES } from '@ui-rl/retry';
 import type { ServedRun } from '@ui-rl/service';
 import { overBroker } from '../episode/over-broker';
 import { Pause } from '../pause';
+import { Progress } from '../progress';
 import type { RunPlan } from '../run-plan';
 import { Trajectories } from '../trajectories';
 import { AgentSession, type SessionWish } from './agent-session';
@@ -30,6 +32,7 @@ export class AgentRollouts implements ServedRun, OfferedRun {
   private readonly trajectories: Trajectories;
   private readonly world: ReturnType<typeof overBroker>;
   private readonly pause: Pause;
+  private readonly progress: Progress;
   private readonly consumptions = new Set<Consumption>();
   private open = 0;
   private ended = false;
@@ -42,6 +45,7 @@ export class AgentRollouts implements ServedRun, OfferedRun {
     this.trajectories = new Trajectories(bus);
     this.world = overBroker(bus, plan.runId, plan.timeouts);
     this.pause = new Pause(bus, plan.runId);
+    this.progress = new Progress(bus, plan.runId, this.trajectories.actor);
   }
 
   get runId(): string {
@@ -61,8 +65,8 @@ export class AgentRollouts implements ServedRun, OfferedRun {
     }
   }
 
-  close(): Promise<void> {
-    return this.plan.close();
+  async close(): Promise<void> {
+    await Promise.all([this.progress.close(), this.plan.close()]);
   }
 
   /**
@@ -144,27 +148,29 @@ export class AgentRollouts implements ServedRun, OfferedRun {
   private async play(claim: Claim, request: RolloutRequest, context: JetStreamContext): Promise<void> {
     request.task.environment ??= this.plan.environment;
     void this.trajectories.started(request);
+    const plan = this.plan.episode(request.purpose);
     try {
-      const session = await AgentSession.open(
-        `ses_${randomUUID().replaceAll('-', '')}`,
-        request,
-        claim.wish,
-        {
-          ...this.world,
-          plan: this.plan.episode(request.purpose),
-          actor: this.trajectories.actor,
-          delivery: context.delivery,
-          stopping: context.signal,
-        },
-      );
-      this.sessions.add(session);
-      claim.opened(session);
-      try {
-        await this.trajectories.publish(await session.trajectory);
-        session.published();
-      } finally {
-        this.sessions.remove(session);
-      }
+      await this.progress.during(request, maxTurnsOf(request, plan), async (playing) => {
+        const session = await AgentSession.open(
+          `ses_${randomUUID().replaceAll('-', '')}`,
+          request,
+          claim.wish,
+          {
+            ...this.world,
+            ...{ plan, actor: this.trajectories.actor, delivery: context.delivery, stopping: context.signal },
+            onPhase: (phase) => (playing.phase = phase),
+          },
+        );
+        playing.turns = () => session.calls;
+        this.sessions.add(session);
+        claim.opened(session);
+        try {
+          await this.trajectories.publish(await session.trajectory);
+          session.published();
+        } finally {
+          this.sessions.remove(session);
+        }
+      });
     } catch (error) {
       claim.failed(error);
       throw error;

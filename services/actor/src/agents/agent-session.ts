@@ -1,11 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import { readAction, type Action } from '@ui-rl/actions';
-import type { RolloutRequest, Screenshot, Task, Trajectory } from '@ui-rl/contracts';
+import type { PlayedEnvironment, RolloutRequest, Screenshot, Task, Trajectory } from '@ui-rl/contracts';
 import {
   Clock,
   EpisodeFailure,
   goalOf,
   judge,
+  PhaseClock,
+  playedEnvironment,
   Screenshots,
   Stopped,
   trajectory,
@@ -64,6 +66,8 @@ export class AgentSession implements ServedPolicy {
   private idle: NodeJS.Timeout | undefined;
   private ending: Promise<Trajectory> | undefined;
   private acted = 0;
+  /** For the record; undefined if the agent brings its own environment. */
+  private readonly played: PlayedEnvironment | undefined;
   /** The actions in progress, and those queued after them. */
   private carrying: Promise<unknown> = Promise.resolve();
   /** Number of the agent's calls in progress, during which the idle timer is suspended. */
@@ -76,7 +80,9 @@ export class AgentSession implements ServedPolicy {
     private readonly clock: Clock,
     private readonly screenshots: Screenshots,
     private readonly environment: EpisodeEnvironment | undefined,
+    private readonly phases: PhaseClock,
   ) {
+    this.played = environment === undefined ? undefined : playedEnvironment(request, environment);
     const { plan, policy, delivery, stopping } = context;
     this.trajectory = this.finished.promise;
     this.turns = new AgentTurns({
@@ -107,8 +113,12 @@ export class AgentSession implements ServedPolicy {
     context: Context,
   ): Promise<AgentSession> {
     const clock = new Clock('the session', context.plan.episodeTimeoutMs, context.stopping);
+    const phases = new PhaseClock(context.onPhase);
+    phases.begin('opening');
     const environment = wish.environment === 'own' ? undefined : await context.open(request, clock);
-    return new AgentSession(id, request, context, clock, new Screenshots(context.screenshots), environment);
+    phases.begin('playing');
+    const screenshots = new Screenshots(context.screenshots);
+    return new AgentSession(id, request, context, clock, screenshots, environment, phases);
   }
 
   /** The task, with its goal from the environment if the task takes it from there. */
@@ -248,18 +258,24 @@ export class AgentSession implements ServedPolicy {
   private async judged(stated: State): Promise<Trajectory> {
     const { request, context, clock, screenshots, environment } = this;
     const { turns, status } = this.turns.done();
+    const { phases } = this;
+    phases.begin('closing');
     const stateAfter = environment === undefined ? stated : await clock.race(environment.close());
     if (turns.length === 0)
       throw new EpisodeFailure('agent', 'the session ended before an answer of the policy reached the agent');
     const stateBefore = environment?.initialState ?? null;
     const finalScreenshot = this.turns.screen!.sha256;
     const played = { request, status, turns, finalScreenshot, stateBefore, stateAfter, screenshots };
+    phases.begin('judging');
     const verdict = await judge(played, context.plan, clock);
+    phases.begin('storing');
     await clock.race(screenshots.finish());
     return trajectory(request, context.actor, this.startedAt, {
       status,
       ...verdict,
       finalScreenshot,
+      times: phases.read(),
+      ...this.environmentRecord,
       ...(stateBefore === null ? {} : { initialState: stateBefore }),
       ...(stateAfter === null ? {} : { finalState: stateAfter }),
     });
@@ -272,7 +288,12 @@ export class AgentSession implements ServedPolicy {
       status: 'invalid',
       invalidReason,
       turns,
+      ...this.environmentRecord,
     });
+  }
+
+  private get environmentRecord(): Pick<Trajectory, 'environment'> {
+    return this.played === undefined ? {} : { environment: this.played };
   }
 
   private fail(error: unknown): void {

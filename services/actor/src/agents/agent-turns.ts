@@ -2,6 +2,7 @@ import type { Action } from '@ui-rl/actions';
 import { sha256 } from '@ui-rl/bus';
 import type { PolicyActReply, PolicyActRequest, RolloutRequest, Screenshot, Turn } from '@ui-rl/contracts';
 import {
+  maxTurnsOf,
   turnOf,
   turnSeed,
   type Clock,
@@ -61,8 +62,7 @@ export class AgentTurns {
 
   /** Maximum number of answers in the episode. */
   get most(): number {
-    const { request, plan } = this.parts;
-    return Math.min(request.task.maxSteps ?? plan.maxTurns, plan.maxTurns);
+    return maxTurnsOf(this.parts.request, this.parts.plan);
   }
 
   /** Number of answers that the agent has received or waits for. */

@@ -189,7 +189,12 @@ test('an agent operates an environment, and its calls are the turns of the traje
   const ended = await ask('POST', `/${session.id}/end`, {});
   expect(ended.body).toMatchObject({ status: 'completed', success: true, reward: 1, turns: 2 });
   const played = await settled();
-  expect(played).toMatchObject({ status: 'completed', success: true, finalState: { screen: 'settings' } });
+  expect(played).toMatchObject({
+    ...{ status: 'completed', success: true, finalState: { screen: 'settings' }, verifier: 'checks' },
+    environment: { kind: 'browser', instance: 'one', width: 160 },
+    times: { playing: expect.any(Number), judging: expect.any(Number) },
+  });
+  expect(played.times!.playing).toBeGreaterThan(0);
   expect(
     played.turns.map(({ index, tokenIds, text: said, actions, screenshot }) => [
       index,
@@ -227,7 +232,9 @@ test('an agent with its own environment reports its state; a repeated call is on
   await client.responses.create({ model: 'latest', input });
   const ended = await ask('POST', `/${session.id}/end`, { state: { screen: 'home' } });
   expect(ended.body).toMatchObject({ status: 'completed', success: false, reward: 0, turns: 2 });
-  expect((await settled()).finalState).toEqual({ screen: 'home' });
+  const played = await settled();
+  expect(played.finalState).toEqual({ screen: 'home' });
+  expect(played).not.toHaveProperty('environment');
 });
 
 test('a call that comes again is answered anew where it failed, or what was answered has been done', async () => {

@@ -1,6 +1,7 @@
 import { BusService, failure, instantiate } from '@ui-rl/bus';
 import { Trajectory } from '@ui-rl/contracts';
 import { type EpisodePlan, playRollout, type RolloutContext, turnSeed } from '@ui-rl/episode';
+import { sleep } from '@ui-rl/retry';
 import { eventually, makeRollout, makeTask, type NatsServer, startNats } from '@ui-rl/testkit';
 import { frame, PLAN, World } from '../../test/world';
 import { overBroker } from './over-broker';
@@ -61,6 +62,40 @@ test('an episode is played until the policy finishes, judged by its state and sc
   expect(world.closed).toEqual(['s1']);
 });
 
+test('an episode tells its environment, its phases, its verifier, and when its checks held first', async () => {
+  const states = ['home', 'settings', 'home', 'settings'];
+  world.step = (count) => ({
+    ...{ screenshot: frame(`step ${count}`), outcome: 'ok', done: count === 4 },
+    state: { screen: states[count - 1] },
+  });
+  world.open = async () => {
+    await sleep(60);
+    return { sessionId: 's1', instance: 'one', screenshot: frame('first'), state: { screen: 'home' } };
+  };
+  world.answers = states.map(() => '{"action":"click","x":8,"y":9}');
+  const phases: string[] = [];
+  const played = await play({ maxTurns: 4 }, { onPhase: (phase) => phases.push(phase) });
+  expect(phases).toEqual(['opening', 'playing', 'closing', 'judging', 'storing']);
+  expect(played).toMatchObject({
+    environment: { kind: 'browser', instance: 'one', width: 160, height: 224 },
+    verifier: 'checks',
+    firstSuccess: 1,
+  });
+  expect(Date.parse(played.environment!.openedAt)).toBeGreaterThanOrEqual(Date.parse(played.startedAt) + 50);
+  expect(played.times!.opening).toBeGreaterThanOrEqual(50);
+  expect(played.times!.playing).toBeGreaterThan(0);
+  const sum = Object.values(played.times!).reduce((total, time) => total + time, 0);
+  expect(sum).toBeLessThanOrEqual(played.idle!.playedMs + 1);
+
+  // An environment that reports its state only at the end.
+  world = new World(RUN);
+  world.answers = ['{"action":"click","x":8,"y":9}', '{"action":"finish","success":true}'];
+  world.stateBefore = null;
+  expect(await play()).toMatchObject({ success: true, firstSuccess: 1 });
+  world.state = { screen: 'home' };
+  expect(await play()).not.toHaveProperty('firstSuccess');
+});
+
 test('an episode that uses up its turns is truncated, and its final state still judged', async () => {
   world.state = { screen: 'home' };
   const played = await play();
@@ -96,6 +131,8 @@ test('a crash of the environment makes the episode invalid, with the reason and 
   world.step = (count) => (count === 2 ? failure('crashed', 'the page crashed') : undefined);
   const played = await play();
   expect(played).toMatchObject({ status: 'invalid', success: null, reward: 0 });
+  expect(played.environment).toMatchObject({ kind: 'browser', width: 160 });
+  expect(played.times).toBeUndefined();
   expect(played.invalidReason).toMatch(/crashed.*the page crashed/);
   expect(played.turns).toHaveLength(1);
   expect(world.opened).toBe(1);

@@ -15,6 +15,7 @@ import {
   findRun,
   findStep,
   listEpisodes,
+  listInProgress,
   listFailedChecks,
   type ListedRun,
   listMetrics,
@@ -26,6 +27,7 @@ import {
   readTaskHeatMap,
   readTaskScores,
   type RecordedHealth,
+  type RolloutInProgress,
   type RunDetail,
   type StepDetail,
   type TaskHeatMap,
@@ -108,6 +110,12 @@ export class ApiController {
     return readHealth(this.dataSource, id);
   }
 
+  /** Rollouts that actors play at the moment, the oldest first, at most 200. */
+  @Get('runs/:run/in-progress')
+  inProgress(@Param('run', RUN) id: string): Promise<RolloutInProgress[]> {
+    return listInProgress(this.dataSource, id);
+  }
+
   /** A step, with its groups and their episodes. */
   @Get('runs/:run/steps/:step')
   async step(@Param('run', RUN) id: string, @Param('step', StepPipe) step: number): Promise<StepDetail> {
@@ -126,7 +134,7 @@ export class ApiController {
     return readTaskHeatMap(this.dataSource, id);
   }
 
-  /** The checks that failed in most episodes, at most 100. Episodes of older monitors do not count. */
+  /** The checks that failed in most episodes, at most 100. */
   @Get('runs/:run/failed-checks')
   failedChecks(@Param('run', RUN) id: string): Promise<FailedCheck[]> {
     return listFailedChecks(this.dataSource, id);

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { useApi, useVersion } from './api';
 import { Downloads } from './download';
 import { EpisodeChecks } from './episode-checks';
+import { EpisodeCourse } from './episode-course';
 import { EpisodePlayer } from './episode-player';
 import { count, day, duration, number } from './format';
 import { links, useTitle } from './route';
@@ -60,6 +61,7 @@ function Episode({ episode }: { episode: JudgedEpisode }) {
         </Card>
       )}
       <EpisodeChecks episode={episode} />
+      <EpisodeCourse episode={episode} />
     </>
   );
 }

@@ -3,6 +3,7 @@ import { useApi, usePulse } from './api';
 import { bytes, count, day, duration, number, plural } from './format';
 import { LogTails } from './log-tails';
 import { links } from './route';
+import { RolloutsInProgress } from './rollouts-in-progress';
 import { RunControls } from './run-controls';
 import { isOver } from './run-kind';
 import { useNow } from './signs-of-life';
@@ -23,6 +24,7 @@ export function HealthView({ run, version }: { run: RunDetail; version: number }
       <Problem error={error ?? liveError} />
       {!isOver(run) && live !== null && <RunControls run={run} hasBroker={live.hasBroker} />}
       <Services run={run} live={live} />
+      {!isOver(run) && <RolloutsInProgress run={run.id} version={version} />}
       <div className="columns">
         <TimeCard profile={recorded?.profile ?? null} />
         <StalenessCard staleness={recorded?.staleness ?? null} config={run.config} />

@@ -1,6 +1,6 @@
 import type { RunDetail } from '@ui-rl/records';
 import { useEffect, useState } from 'react';
-import { clock, count, day, duration } from './format';
+import { clock, count, day, duration, plural } from './format';
 import { links } from './route';
 import { isOver } from './run-kind';
 
@@ -42,7 +42,7 @@ function Paused({ since, run }: { since: string; run: RunDetail }) {
           Paused since {day(since)}
           {reason}.
         </strong>{' '}
-        {run.inProgress > 0 && `${count(run.inProgress)} episodes in progress end. `}
+        {run.inProgress > 0 && `Still in progress: ${plural(run.inProgress, 'episode')}. `}
         <a href={links.run(run.id, 'health')}>Continue it on the Health page</a>, or with{' '}
         <code>ui-rl runs continue {run.id}</code>.
       </p>

@@ -4,8 +4,8 @@ import type { CSSProperties } from 'react';
 import { count, duration, number, percent, plural } from './format';
 import { Card, Empty } from './ui';
 
-/** A part of a whole; null if it is unknown. */
-type Part = [name: string, share: number | null];
+/** A part of a whole; null if it is unknown. `text` in place of the share in percent. */
+type Part = [name: string, share: number | null, text?: string];
 
 /** Where a run's training spent its time. */
 export function TimeCard({ profile }: { profile: RunProfile | null }) {
@@ -54,7 +54,7 @@ function timeOf(value: number | null): string {
 }
 
 /** Shares of a whole as a bar with a legend. */
-function Shares({ title, parts }: { title: string; parts: Part[] }) {
+export function Shares({ title, parts }: { title: string; parts: Part[] }) {
   return (
     <div className="shares">
       <strong>{title}</strong>
@@ -64,9 +64,9 @@ function Shares({ title, parts }: { title: string; parts: Part[] }) {
         ))}
       </div>
       <ul>
-        {parts.map(([name, share]) => (
+        {parts.map(([name, share, text = percent(share)]) => (
           <li key={name}>
-            <i aria-hidden="true" /> {name} <strong>{percent(share)}</strong>
+            <i aria-hidden="true" /> {name} <strong>{text}</strong>
           </li>
         ))}
       </ul>
