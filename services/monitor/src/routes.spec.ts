@@ -160,7 +160,7 @@ it('answers every query with a status that is not 500, for any values', async ()
     }
   }
   expect(failed).toEqual([]);
-}, 180_000);
+}, 300_000);
 
 it('shows the dead letters that can be read beside those that cannot', async () => {
   const bucket = await new Kvm(bus.connection).open(BUCKETS.deadLetters);

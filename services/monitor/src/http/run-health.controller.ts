@@ -12,27 +12,35 @@ import { BusError, type BusService, FINAL_PHASES } from '@ui-rl/bus';
 import { SERVED_BY, ServingReply, subjects } from '@ui-rl/contracts';
 import type { LiveHealth, LiveService } from '@ui-rl/records';
 import { DEADLINES } from '@ui-rl/retry';
+import { LRUCache } from 'lru-cache';
 import { BrokerLink } from '../broker-link';
 import { RUN } from './names';
 import { StoreGate } from './query-gate';
 import { RunControl } from './run-control';
 
 const { ms: WITHIN_MS } = DEADLINES.servicesOnPage;
+const FRESH_MS = 2_000;
 
 /** The services of a run at this moment, and the orders of readers to them. */
 @Controller('api/runs/:run')
 @UseInterceptors(StoreGate)
 export class RunHealthController {
+  /** By run: pages that are open at the same time share an answer. */
+  private readonly latest = new LRUCache<string, Promise<LiveHealth>>({ max: 100, ttl: FRESH_MS });
+
   constructor(private readonly link: BrokerLink) {}
 
-  /** The services of a run and its queues at this moment. */
+  /** The services of a run and its queues, at most 2 s ago. */
   @Get('live')
   async live(@Param('run', RUN) runId: string): Promise<LiveHealth> {
     const { bus } = this.link;
     if (bus === null) return { hasBroker: false, services: [], queues: [] };
-    const asked = Promise.all([servicesOf(bus, runId), bus.runStorage.readers(runId)]);
-    const [services, queues] = await inTime(asked);
-    return { hasBroker: true, services, queues };
+    const known = this.latest.get(runId);
+    if (known !== undefined) return known;
+    const asked = ask(bus, runId);
+    this.latest.set(runId, asked);
+    asked.catch(() => this.latest.delete(runId));
+    return asked;
   }
 
   /** Pauses, continues or stops a run; 409 if it has ended, or this monitor has no broker. */
@@ -64,6 +72,13 @@ async function obey(bus: BusService, runId: string, { order, reason }: RunContro
   if (isOpen && (await bus.runs.changePhase(runId, 'stopped', { reason }))) return;
   const found = before === undefined ? 'this broker knows of no such run' : `it has ended: ${before}`;
   throw new BusError('conflict', `run ${runId} cannot be stopped: ${found}`);
+}
+
+async function ask(bus: BusService, runId: string): Promise<LiveHealth> {
+  const [services, queues] = await inTime(
+    Promise.all([servicesOf(bus, runId), bus.runStorage.readers(runId)]),
+  );
+  return { hasBroker: true, services, queues };
 }
 
 async function servicesOf(bus: BusService, runId: string): Promise<LiveService[]> {
