@@ -166,7 +166,7 @@ export const RULES: readonly Rule[] = [
   { matches: /^npx ui-rl tasks publish /, needs: 'an open run', prints: /^published to run \S+/m },
   { matches: /^npx ui-rl tasks list .*--json$/, prints: /"description": "/ },
   { matches: /^npx ui-rl tasks list --source miniwob$/, prints: /MiniWoB\+\+ click-test/ },
-  { matches: /^npx ui-rl tasks list /, prints: /Turn on/ },
+  { matches: /^npx ui-rl tasks list /, prints: /Open the page "cart"/ },
   { matches: /^npx ui-rl runs list$/, needs: 'an open run', prints: /^\S+ +(baseline|training) /m },
   { matches: /^npx ui-rl runs profile /, needs: 'a trained run', prints: /^trained episodes +\d/m },
   { matches: /^npx ui-rl runs delete /, prints: /there is none/ },
