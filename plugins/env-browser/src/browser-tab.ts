@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEADLINES, type Deadline, type Region, type Screenshot } from '@ui-rl/plugin-kit';
-import type { BrowserContext, CDPSession, Page } from 'playwright';
+import type { BrowserContext, CDPSession, FileChooser, Page } from 'playwright';
 import { lookOf, storedOf } from './context-options';
 import type { Device } from './device';
 import { DocumentWatch } from './in-place/document-watch';
@@ -46,6 +46,8 @@ export class BrowserTab {
   /** For pages that are reset in place: decides whether a reset is possible. */
   private watchOfDocument: DocumentWatch | null = null;
   private destroyed = false;
+  /** The file chooser that a window has opened since the last screenshot. */
+  private chooser: { window: PageWindow; chooser: FileChooser } | null = null;
   /** Scripts of the tab's windows; another window than the first one has them from its second document on. */
   private readonly scripts: string[] = [];
 
@@ -226,6 +228,7 @@ export class BrowserTab {
   beginEpisode(): void {
     this.requests = new RequestTally(this.spec.checks);
     this.windows.begin();
+    this.chooser = null;
     this.keepsWindows = true;
   }
 
@@ -243,6 +246,19 @@ export class BrowserTab {
   /** Whether an action has left a key or the button down. */
   get holds(): boolean {
     return this.button.isDown || !this.keys.isEmpty;
+  }
+
+  /** Whether the shown window has opened a file chooser since the last call of `takeChooser`. */
+  get choosesFiles(): boolean {
+    return this.chooser?.window === this.window;
+  }
+
+  /** The file chooser that the shown window has opened since the last call; null if there is none. */
+  takeChooser(): FileChooser | null {
+    if (!this.choosesFiles) return null;
+    const { chooser } = this.chooser!;
+    this.chooser = null;
+    return chooser;
   }
 
   /** Records an outcome for the episode; duplicates are ignored. */
@@ -343,6 +359,11 @@ export class BrowserTab {
     this.lease.watchTraffic(this.contextId, () => this.flooded());
   }
 
+  private choosesFile(window: PageWindow, chooser: FileChooser): void {
+    if (this.spec.files.length === 0) this.note('file_chooser_blocked');
+    else this.chooser = { window, chooser };
+  }
+
   private flooded(): void {
     const message = 'the page floods the browser with messages, requests or windows';
     this.failure.happens(new BrowserError('page_error', message));
@@ -354,6 +375,7 @@ export class BrowserTab {
     window.watch({
       note: (outcome) => this.note(outcome),
       failed: (message) => this.log('debug', `${this.spec.url}: ${pageText(message)}`),
+      choosesFile: (chooser) => this.choosesFile(window, chooser),
       opens: (url) => this.windows.opens(url),
     });
     const [{ targetInfo }] = await Promise.all([

@@ -15,6 +15,7 @@ import { BrowserError } from './errors';
 import { refuseBadSelectors } from './checks';
 import { clean } from './clean-tab';
 import { deviceProblem, type Devices } from './device';
+import { FILES } from './fixture-files';
 import { findBrowser } from './find-browser';
 import { BrowserPool } from './browser-pool';
 import { FirstFrames, type FirstFrame } from './in-place/first-frames';
@@ -74,10 +75,10 @@ export class BrowserEnvironment implements Environment {
   ) {
     const privateOrigins = new Set(options.private_origins.map((origin) => new URL(origin).origin));
     const { pages, absentPages = {}, scripts = {}, variables = {} } = context;
-    const storageStates = variables[STORAGE_STATES];
+    const { [STORAGE_STATES]: storageStates, [FILES]: files } = variables;
     this.recorder = new Recorder(options, variables[RECORDINGS], context.log);
     this.rules = {
-      ...{ pages, absentPages, scripts, privateOrigins, storageStates },
+      ...{ pages, absentPages, scripts, privateOrigins, storageStates, files },
       ...{ devices, device: options.emulated_device, resetsInPlace: options.reset === 'in_place' },
     };
   }

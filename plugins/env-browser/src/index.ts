@@ -1,6 +1,7 @@
 import type { EnvironmentComponent } from '@ui-rl/plugin-kit';
 import { BrowserOptions, conflictsOf } from './options';
 import { BrowserEnvironment } from './environment';
+import { FILES } from './fixture-files';
 import { RECORDINGS } from './recording';
 import { STORAGE_STATES } from './storage-state';
 
@@ -15,6 +16,7 @@ const browser: EnvironmentComponent<BrowserOptions> = {
   environment: {
     [STORAGE_STATES]:
       'folder with saved logins, <name>.json in the storageState format of Playwright, for tasks that name one',
+    [FILES]: 'folder with files that file choosers of web pages offer, for tasks that name them',
     [RECORDINGS]: 'folder for recordings of episodes',
   },
   conflicts: conflictsOf,

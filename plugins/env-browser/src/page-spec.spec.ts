@@ -27,6 +27,7 @@ describe('the options of a task', () => {
       reset: {},
       input: 'mouse',
       storageState: null,
+      files: [],
       checks: [],
     });
   });
@@ -54,6 +55,7 @@ describe('the options of a task', () => {
       reset: { start: 'home' },
       input: 'touch',
       storageState: 'shop',
+      files: [],
       checks: [],
     });
   });

@@ -4,6 +4,7 @@ import { isRecord, show, type Check, type Task } from '@ui-rl/plugin-kit';
 import { hostOf, isPrivateHost } from './addresses';
 import { deviceProblem, type Device, type Devices } from './device';
 import { BrowserError } from './errors';
+import { isWithin, readFixtureFiles, type FixtureFile } from './fixture-files';
 import { isStorageStateName } from './storage-state';
 
 export interface Viewport {
@@ -35,6 +36,8 @@ export interface PageSpec {
   input: 'mouse' | 'touch';
   /** Name of the stored login state for the page's profile, or null. */
   storageState: string | null;
+  /** The files that file choosers of the page offer. */
+  files: readonly FixtureFile[];
   /** Checks evaluated on the page at the end; state checks are evaluated elsewhere. */
   checks: readonly Check[];
 }
@@ -51,6 +54,8 @@ export interface PageRules {
   privateOrigins: ReadonlySet<string>;
   /** Folder of storage states; undefined if none is configured. */
   storageStates?: string | undefined;
+  /** Folder of files for pages from the network; undefined if none is configured. */
+  files?: string | undefined;
   /** Devices by name. */
   devices?: Devices;
   /** Used if a task names none. */
@@ -64,7 +69,7 @@ const MAX_SIDE = 4096;
 const MAX_SCALE = 4;
 const KNOWN = [
   ...['page', 'path', 'url', 'viewport', 'scale', 'allowed_origins', 'script', 'reset', 'input'],
-  ...['storage_state', 'device'],
+  ...['storage_state', 'device', 'files'],
 ];
 
 type Options = Record<string, unknown>;
@@ -72,7 +77,7 @@ type Refuse = (problem: string) => never;
 
 /**
  * Reads `task.environment.options`: `page` (name of a plugin page) with `path` in its folder, or `url`; `viewport
- * {width, height}`, `allowed_origins`, `reset`, `input` (`mouse` or `touch`), and `device`, whose viewport, scale and
+ * {width, height}`, `allowed_origins`, `reset`, `input` (`mouse` or `touch`), `files`, and `device`, whose viewport, scale and
  * input are the defaults. Throws `BrowserError` that names the invalid option.
  */
 export function readPageSpec(task: Task, rules: PageRules): PageSpec {
@@ -102,6 +107,7 @@ export function readPageSpec(task: Task, rules: PageRules): PageSpec {
     reset: { ...readReset(options.reset, refuse), ...task.start },
     input: readInput(options.input, device?.hasTouch === true ? 'touch' : 'mouse', refuse),
     storageState: readStorageStateName(options.storage_state, refuse),
+    files: readFixtureFiles(options.files, start.page === null ? rules.files : pages[start.page], refuse),
     checks: task.checks ?? [],
   };
 }
@@ -153,11 +159,6 @@ function readPath(path: unknown, folder: string, refuse: Refuse): string {
   return refuse(
     `"path" must lead to a file in the folder of the page, such as "games/chess.html", found ${show(path)}`,
   );
-}
-
-/** Whether it names a file below a folder: relative, without `..` and hidden parts. */
-function isWithin(path: string): boolean {
-  return !/[\p{Cc}\p{Cs}\\]/u.test(path) && path.split('/').every((name) => /^[^.]/.test(name));
 }
 
 function readUrl(url: unknown, refuse: Refuse): string {

@@ -1,4 +1,4 @@
-import type { CDPSession, Dialog, Page, Request } from 'playwright';
+import type { CDPSession, Dialog, FileChooser, Page, Request } from 'playwright';
 import { HeldButton } from './held-button';
 import { HeldKeys } from './held-keys';
 import { PageAnswers } from './page-answers';
@@ -23,6 +23,7 @@ const PROBE = `(() => {
 export interface WindowEvents {
   note(outcome: string): void;
   failed(message: string): void;
+  choosesFile(chooser: FileChooser): void;
   /** The page opens another window, which the browser reports a moment later. */
   opens(url: string): void;
 }
@@ -83,7 +84,7 @@ export class PageWindow {
     });
     // Arrives before the window itself, so in time for the step that opened it.
     this.cdp.on('Page.windowOpen', ({ url }) => events.opens(url));
-    page.on('filechooser', () => events.note('file_chooser_blocked'));
+    page.on('filechooser', (chooser) => events.choosesFile(chooser));
     page.on('pageerror', (error) => events.failed(error.message));
     page.on('console', (message) => {
       // Navigation to `file:` and `data:` never becomes a request; the browser only logs the refusal.

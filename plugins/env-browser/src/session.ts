@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   DEADLINES,
   modifiersOf,
@@ -27,6 +28,8 @@ import { Surveyor } from './survey';
 import type { BrowserTab } from './browser-tab';
 
 const MAX_ERROR = 1_000;
+/** Time in which the browser reports a file chooser. */
+const CHOOSER_MS = 200;
 
 /** One episode on a page. */
 export class BrowserSession implements EnvironmentSession {
@@ -142,6 +145,14 @@ export class BrowserSession implements EnvironmentSession {
     return reply.ok;
   }
 
+  /** Waits a moment for a file chooser that a press opens, if the task has files: the browser reports it late. */
+  private async chooserOpens(action: Action): Promise<void> {
+    const { tab } = this;
+    if (tab.spec.files.length === 0 || !/click|press|^key$|^type$|mouse_up/.test(action.action)) return;
+    const until = performance.now() + CHOOSER_MS;
+    while (!tab.choosesFiles && performance.now() < until) await sleep(CHOOSER_MS / 10);
+  }
+
   private async play(action: Action, deadline: Deadline): Promise<StepOutcome> {
     const { tab, popups, recording } = this;
     recording?.acts(action);
@@ -162,6 +173,7 @@ export class BrowserSession implements EnvironmentSession {
     // The browser does not announce a window that opens for held keys.
     if (modifiersOf(action).length > 0 || action.action === 'middle_click' || tab.window.holds)
       tab.windows.mayArrive = true;
+    await this.chooserOpens(action);
     while (await tab.windows.showArrived()) await settle(tab, true);
     if (this.window !== tab.window) {
       this.window = tab.window;

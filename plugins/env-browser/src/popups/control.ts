@@ -20,7 +20,7 @@ export interface Row {
 /** A control with an open popup, as reported by its document. Box in CSS pixels of the document's viewport. */
 export type Control = ListControl | DateControl | ColorControl;
 
-export type ListKind = 'list' | 'suggestions';
+export type ListKind = 'list' | 'suggestions' | 'files';
 
 interface ControlBase {
   box: Box;

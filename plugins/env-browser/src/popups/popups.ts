@@ -5,6 +5,7 @@ import { ColorPicker } from './color-picker';
 import type { Control } from './control';
 import { DatePicker } from './date-picker';
 import { effectOf, pressEffect } from './inputs';
+import { FileDialog, FileList, type Opened } from './file-dialog';
 import { ListPopup } from './list';
 import { OpenedControl, type Setting } from './opened-control';
 import { enlarged, withOverlay } from './overlay';
@@ -31,7 +32,7 @@ const STILL_KEYS = new Set([
 ]);
 
 interface Shown {
-  opened: OpenedControl;
+  opened: Opened;
   control: Control;
   popup: Popup;
   /** Position in the page's viewport. */
@@ -63,8 +64,14 @@ export class Popups {
   /** A screenshot of the page including the open popup, or a region of it, in the same number of pixels. */
   async capture(region: Region | null = null): Promise<Screenshot> {
     // Before the screenshot, since one at another scale than the viewport's closes the browser's popup.
-    const opened = this.last === null ? null : await OpenedControl.find(this.tab);
-    if (opened !== null) await this.meet(opened, this.last!);
+    const chooser = this.tab.takeChooser();
+    if (chooser !== null) {
+      await this.adopt(new FileDialog(this.tab, chooser));
+      this.tab.note('file_chooser_opened');
+    } else if (this.last !== null) {
+      const opened = await OpenedControl.find(this.tab);
+      if (opened !== null) await this.meet(opened, this.last);
+    }
     if (region !== null && this.shown === null) return this.tab.capture(region);
     const whole = await this.overlaid(await this.tab.capture());
     return region === null ? whole : enlarged(whole, region, this.tab.spec.scale);
@@ -130,7 +137,7 @@ export class Popups {
   }
 
   /** Closes the browser's popup, which consumes the key, and replaces it. */
-  private async adopt(opened: OpenedControl): Promise<void> {
+  private async adopt(opened: Opened): Promise<void> {
     await this.close();
     await opened.keep();
     const escape = { key: 'Escape', code: 'Escape', windowsVirtualKeyCode: 27 };
@@ -186,7 +193,8 @@ export class Popups {
 function popupOf(control: Control, viewport: Size): Popup {
   if ('rows' in control) {
     const room = roomFor(control.box, viewport);
-    return control.kind === 'suggestions' ? new Suggestions(control, room) : new ListPopup(control, room);
+    const kinds = { list: ListPopup, suggestions: Suggestions, files: FileList };
+    return new kinds[control.kind](control, room);
   }
   return control.kind === 'color' ? new ColorPicker(control) : new DatePicker(control);
 }
