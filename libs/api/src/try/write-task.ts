@@ -195,7 +195,7 @@ function nextSteps(
       command: `${env}npx ui-rl quickstart --config ${config} --keep-open`,
     },
     {
-      words: 'or start services that stay, in their own terminal',
+      words: 'or keep services running in another terminal',
       command: `${env}npx ui-rl up${allowed}`,
     },
     { words: 'and train there', command: `npx ui-rl train --config ${config}` },
