@@ -280,7 +280,8 @@ export class BrowserTab {
       await work();
       return true;
     } catch (error) {
-      if (!GONE.test(messageOf(error))) throw error;
+      // Errors of the page itself may contain any word.
+      if (error instanceof BrowserError || !GONE.test(messageOf(error))) throw error;
       await Promise.race([window.closed, this.failure.within(REASON_MS)]);
       if (this.failure.happened || window === this.window) throw error;
       return false;

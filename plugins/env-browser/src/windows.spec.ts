@@ -246,7 +246,12 @@ describe('windows', () => {
   it('are at most eight', async () => {
     const player = await open(colored('#fff', `for (let i = 0; i < 9; i++) window.open('two.html')`));
     const { outcome } = await player.act(CLICK, 40_000);
-    expect(outcome).toBe('too_many_windows,window_opened');
+    const later = await player.act({ action: 'wait', seconds: 0.5 });
+    const outcomes = new Set([outcome, later.outcome].join(',').split(','));
+    expect([...outcomes].toSorted().filter((each) => each !== 'ok')).toEqual([
+      'too_many_windows',
+      'window_opened',
+    ]);
     expect((await player.act(show(8))).outcome).toBe('ok');
     expect((await player.act(show(9))).outcome).toBe('no_such_window');
     expect((await player.act(window('new'))).outcome).toBe('too_many_windows');
