@@ -1,9 +1,11 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { BusService } from '@ui-rl/bus';
-import { eventually } from '@ui-rl/testkit';
+import { axeFindings, eventually } from '@ui-rl/testkit';
 import type { Page } from 'playwright';
-import { axeFindings } from '../test/axe-findings';
 import { type OpenPage, openPage, phoneScreens, VIEWPORTS } from '../test/open-page';
 import { COMPARED, publishCompared, publishRun, RUN } from '../test/shown-run';
+import { TokenGate } from './http/access';
 
 /** The page for people who use a keyboard, a screen reader or a colour scheme of their choice. */
 
@@ -21,16 +23,20 @@ beforeAll(async () => {
   await publishRun(bus, opened.plugin, hashes);
   await publishCompared(bus);
   await bus.event({ type: 'warning', runId: RUN, service: 'learner', code: 'kl', message: 'high' }, 'kl');
-  await eventually('everything recorded', async () => {
-    const api = `${opened.monitor.url}/api`;
-    const [run, compared, blamed] = await Promise.all(
-      [`runs/${RUN}`, `runs/${COMPARED}`, `episodes/${BLAMED}`].map((path) => fetch(`${api}/${path}`)),
-    );
-    const { episodes } = (await run.json()) as { episodes?: number };
-    const { evaluations } = (await compared.json()) as { evaluations?: unknown[] };
-    const { advantage } = (await blamed.json()) as { advantage?: number | null };
-    return episodes === 320 && evaluations?.length === 3 && advantage != null;
-  });
+  await eventually(
+    'everything recorded',
+    async () => {
+      const api = `${opened.monitor.url}/api`;
+      const [run, compared, blamed] = await Promise.all(
+        [`runs/${RUN}`, `runs/${COMPARED}`, `episodes/${BLAMED}`].map((path) => fetch(`${api}/${path}`)),
+      );
+      const { episodes } = (await run.json()) as { episodes?: number };
+      const { evaluations } = (await compared.json()) as { evaluations?: unknown[] };
+      const { advantage } = (await blamed.json()) as { advantage?: number | null };
+      return episodes === 320 && evaluations?.length === 3 && advantage != null;
+    },
+    120_000,
+  );
 }, 240_000);
 afterAll(() => opened.close());
 
@@ -39,6 +45,8 @@ const open = async (path: string, ready: string): Promise<void> => {
   await page.goto(`${opened.monitor.url}/#/${path}`);
   await page.locator(ready).first().waitFor();
 };
+
+const SCHEMES = ['light', 'dark'] as const;
 
 const PAGES: [name: string, path: string, ready: string][] = [
   ['runs', '', '.rows tbody tr'],
@@ -58,24 +66,82 @@ const PAGES: [name: string, path: string, ready: string][] = [
   ['dead letters', 'dead-letters', 'h1'],
 ];
 
-it.each(PAGES)(
-  'axe finds nothing on the page of %s, on a phone and in dark on a desktop',
-  async (_, path, ready) => {
-    for (const [colorScheme, viewport] of [
-      ['light', VIEWPORTS[0]],
-      ['dark', VIEWPORTS[2]],
-    ] as const) {
+it.each(PAGES.flatMap((each) => [VIEWPORTS[0], VIEWPORTS[2]].map((viewport) => ({ each, viewport }))))(
+  'axe finds nothing on the page of $each.0 at $viewport.width pixels, with all that opens, in both colour schemes',
+  async ({ each: [, path, ready], viewport }) => {
+    await page.setViewportSize(viewport);
+    await open(path, ready);
+    await openAll();
+    for (const colorScheme of SCHEMES) {
       await page.emulateMedia({ colorScheme });
-      await page.setViewportSize(viewport);
-      await open(path, ready);
-      await page
-        .locator('details')
-        .evaluateAll((all) => all.forEach((each) => each.setAttribute('open', '')));
       expect({ colorScheme, found: await axeFindings(page) }).toEqual({ colorScheme, found: [] });
     }
     await page.emulateMedia({ colorScheme: 'light' });
   },
+  120_000,
 );
+
+/** Opens all details, menus and forms of the page. */
+async function openAll(): Promise<void> {
+  await page.locator('details').evaluateAll((all) => all.forEach((each) => each.setAttribute('open', '')));
+  const closed = page.locator('button[aria-expanded="false"]');
+  for (let count = await closed.count(); count > 0; count -= 1) await closed.first().click();
+}
+
+it.each(SCHEMES)('axe finds nothing on the form that asks for the token, in %s', async (colorScheme) => {
+  const gate = new TokenGate('a-token-of-16-characters', false);
+  const server = createServer((request, response) => void gate.passes(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await page.emulateMedia({ colorScheme });
+  await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  expect(await axeFindings(page)).toEqual([]);
+  await page.keyboard.type('wrong');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').waitFor();
+  expect(await axeFindings(page)).toEqual([]);
+  await page.emulateMedia({ colorScheme: 'light' });
+  server.closeAllConnections();
+  server.close();
+});
+
+it('a keyboard leads from the list of runs to a turn of an episode', async () => {
+  await page.setViewportSize(VIEWPORTS[2]);
+  await open('', '.rows tbody tr');
+  await follow(RUN);
+  await page.locator('.chart canvas').first().waitFor();
+  // The link went with its page: the next stop is in the content.
+  expect(await page.locator('main').evaluate((main) => main === document.activeElement)).toBe(true);
+  await follow('Episodes');
+  await page.locator('.episodes tbody tr').first().waitFor();
+  await page.keyboard.press('Tab');
+  const episode = page.locator('.episodes tbody a').first();
+  const address = (await episode.getAttribute('href'))!;
+  await stopAt((href) => href === address);
+  await page.keyboard.press('Enter');
+  await page.locator('.tokens span').first().waitFor();
+  await page.keyboard.press('ArrowRight');
+  expect(page.url()).toContain(`${address}?turn=2`);
+  await page.keyboard.press('ArrowRight');
+  expect(page.url()).toContain(`${address}?turn=3`);
+});
+
+/** Presses Tab until a link with this text has the focus, then Enter. */
+async function follow(text: string): Promise<void> {
+  await stopAt((_, words) => words.includes(text));
+  await page.keyboard.press('Enter');
+}
+
+/** Presses Tab until the right link has the focus. */
+async function stopAt(isRight: (href: string, text: string) => boolean): Promise<void> {
+  for (let stop = 0; stop < 80; stop += 1) {
+    await page.keyboard.press('Tab');
+    const [href, text] = await page.evaluate<[string, string]>(
+      `[document.activeElement.getAttribute('href') ?? '', document.activeElement.innerText ?? '']`,
+    );
+    if (href !== '' && isRight(href, text)) return;
+  }
+  throw new Error('no such link within 80 stops of the Tab key');
+}
 
 it('the first stop of the Tab key leads to the content, without changing the page', async () => {
   await open(`runs/${RUN}`, '.chart canvas');

@@ -1,4 +1,4 @@
-import { useRef } from 'react';
+import { type RefObject, useEffect, useRef } from 'react';
 import { useConnected } from './api';
 import { CompareView } from './compare-view';
 import { EpisodeView } from './episode-view';
@@ -13,6 +13,7 @@ export function App() {
   const route = useRoute();
   const connected = useConnected();
   const main = useRef<HTMLElement>(null);
+  useKeptFocus(main, JSON.stringify(route));
   return (
     <>
       <a
@@ -48,6 +49,16 @@ export function App() {
       </main>
     </>
   );
+}
+
+/** Continues in the content for a keyboard whose focused link went with the page that it left. */
+function useKeptFocus(main: RefObject<HTMLElement | null>, page: string): void {
+  const first = useRef(page);
+  useEffect(() => {
+    if (first.current === page) return;
+    first.current = '';
+    if (document.activeElement === document.body) main.current?.focus({ preventScroll: true });
+  }, [main, page]);
 }
 
 function ThemeChooser() {
