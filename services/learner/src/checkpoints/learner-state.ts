@@ -104,7 +104,7 @@ export class LearnerState {
   @ValidateIf(({ lastStep }: LearnerState) => lastStep !== null)
   @ValidateNested()
   @Type(() => LastStep)
-  lastStep: LastStep | null;
+  lastStep: Readonly<LastStep> | null;
 
   /** State of the collapse guard; absent in files of an older version. */
   @IsOptional()
