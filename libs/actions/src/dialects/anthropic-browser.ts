@@ -89,11 +89,11 @@ const VERBS: Verbs = {
   read_network: NO_ELEMENTS,
   scroll_to: NO_ELEMENTS,
   javascript_exec: { unsupported: 'pages are operated as a person does' },
-  list_tabs: { unsupported: 'the tab_id of a tab is its number in the order of opening, from "1"' },
+  list_tabs: { unsupported: 'the tab_id of a tab is its number in the order of opening: the first is "1"' },
   new_tab: verb({}, () => [{ action: 'window', change: 'new' }]),
   switch_tab: verb({ tab_id: TAB }, ({ tab_id: shown }) => [{ action: 'window', number: shown }]),
-  close_tab: verb({ tab_id: TAB }, ({ tab_id: closed }) => [
-    { action: 'window', number: closed },
+  close_tab: verb({ tab_id: optional(TAB) }, ({ tab_id: closed }) => [
+    ...(closed === undefined ? [] : [{ action: 'window', number: closed } as const]),
     { action: 'window', change: 'close' },
   ]),
 };
@@ -140,7 +140,8 @@ function callOf(action: Action, pen: Pen): [string, object] | undefined {
       return ['type', { text: action.text }];
     case 'window':
       if ('number' in action) return ['switch_tab', { tab_id: String(action.number) }];
-      return action.change === 'new' ? ['new_tab', {}] : undefined;
+      if (action.change === 'new') return ['new_tab', {}];
+      return action.change === 'close' ? ['close_tab', {}] : undefined;
     case 'zoom':
       return ['zoom', { region: [...pen.point(action.from), ...pen.point(action.to)] }];
     case 'wait':

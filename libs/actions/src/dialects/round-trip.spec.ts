@@ -56,9 +56,11 @@ const hasOnly =
   (...refinements: Refinement[]): Loss =>
   (action) =>
     refinementsOf(action).every((each) => refinements.includes(each)) ? action : undefined;
-/** Shows or closes windows only by their numbers. */
+/** Shows windows only by their numbers. */
 const showsWindows: Loss = (action) =>
-  action.action === 'window' && 'change' in action && action.change !== 'new' ? undefined : action;
+  action.action === 'window' && 'change' in action && ['next', 'previous'].includes(action.change)
+    ? undefined
+    : action;
 const NEW = ['window', 'zoom'] as const;
 const HOLDING = ['key_down', 'key_up', 'mouse_down', 'mouse_up'] as const;
 /** Presses and releases the button only at a place, or only where the pointer is. */
