@@ -117,7 +117,13 @@ test('an episode is played frame by frame, with the actions drawn where they hap
   await page.getByRole('button', { name: 'At the end' }).click();
   expect(await text('.details .act')).toEqual(['At the end']);
   expect(await page.locator('.overlay').count()).toBe(0);
-  expect(await text('.card h2')).toEqual(['Group', 'Checks', 'Changes of the state']);
+  expect(await text('.card h2')).toEqual([
+    'Group',
+    'Checks',
+    'Changes of the state',
+    'Success and faults',
+    'Environment and time',
+  ]);
   await shot('episode');
 });
 
