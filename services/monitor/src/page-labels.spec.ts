@@ -92,7 +92,7 @@ test('an edit that the monitor refuses, or does not receive, says so and keeps w
   expect(await page.getByLabel('Tags').inputValue()).toBe(tooLong);
   await page.route('**/api/runs/wide-2', (route) => route.abort());
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('The monitor does not answer: nothing was saved.').waitFor();
+  await page.getByText('The monitor does not answer: nothing was changed.').waitFor();
   await page.unroute('**/api/runs/wide-2');
   await page.getByRole('button', { name: 'Cancel' }).click();
   expect(await page.locator('.tag').count()).toBe(0);
