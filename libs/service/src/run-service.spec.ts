@@ -238,7 +238,7 @@ it('says on request how its process does, to all that ask who serves a run', asy
   expect(await bus.gather(subject, { runId }, 3_000, ServingReply)).toContainEqual({
     instance: served.instance,
   });
-  expect(await bus.gather(subjects.serving('nobody', runId), { runId }, 3_000, ServingReply)).toEqual([]);
+  expect(await bus.gather(subjects.serving('absent', runId), { runId }, 3_000, ServingReply)).toEqual([]);
   await Promise.all([other.stop(), broken.stop()]);
 });
 
