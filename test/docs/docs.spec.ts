@@ -31,7 +31,7 @@ beforeAll(() => {
   const [page] = examples('html');
   writeFileSync(join(folder, 'counter', 'index.html'), page.text);
   for (const file of examples('jsonl')) writeFileSync(join(folder, 'tasks.jsonl'), file.text);
-  // `ui-rl runs episodes` writes it; reading a run file only checks that it exists.
+  // `ui-rl episodes export` writes it; reading a run file only checks that it exists.
   writeFileSync(join(folder, 'episodes.jsonl'), '');
   for (const file of examples('js')) writeFileSync(join(folder, fileName(file)), file.text);
 });

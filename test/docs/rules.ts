@@ -135,10 +135,6 @@ export const RULES: readonly Rule[] = [
   { matches: /^npx ui-rl up$/, staysAfter: /NATS_CONTEXT=\S+/ },
   { matches: /^npx ui-rl up --samplers 2$/, apart: true, staysAfter: /NATS_CONTEXT=\S+/ },
   {
-    matches: /^npx ui-rl runs episodes /,
-    notRun: 'needs a run with successes; specs of api, monitor and learner have its parts',
-  },
-  {
     matches: /^npx ui-rl episodes (export|import|play|rescore) /,
     notRun:
       'needs a run with successes, or an endpoint; specs of api export, import, play and score episodes',

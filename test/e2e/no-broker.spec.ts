@@ -16,8 +16,7 @@ const COMMANDS = [
   'runs show mine --json',
   'runs stop mine',
   'runs delete mine',
-  'runs episodes mine --out episodes.jsonl',
-  'episodes export --run mine --to chat --out episodes.jsonl',
+  'episodes export --run mine --out episodes.jsonl',
   'tasks publish "Turn on Bluetooth"',
 ];
 /** These look for a local checkpoint first. */

@@ -67,7 +67,7 @@ async function startServers(count: number, resolverDir?: string): Promise<Outsid
     renderer,
     imageTokenId,
     keepImage,
-    ...(resolverDir === undefined ? {} : { resolverDir }),
+    resolverDir,
   };
   for (let index = 0; index < count; index += 1) servers.push(await new OutsideServer(parts).start());
   return servers;

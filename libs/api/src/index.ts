@@ -30,7 +30,6 @@ export {
   MonitorEpisodes,
   playTeacher,
   rescoreEpisodes,
-  storeEpisodes,
   type ChangedScore,
   type EpisodeFilter,
   type EpisodeSource,
@@ -45,7 +44,6 @@ export {
   type PlayTeacherOptions,
   type RescoredFile,
   type RescoreEpisodesOptions,
-  type StoreEpisodesOptions,
   type TaughtEpisodes,
 } from './episodes';
 export type { Finding } from './doctor/finding';

@@ -118,7 +118,7 @@ export class RunDirectory {
       throw new BusError('conflict', `run ${runId} can be neither paused nor continued: ${found}`);
     }
     const since = new Date().toISOString();
-    const next: RunPause = { paused, since, ...(reason === undefined ? {} : { reason }) };
+    const next: RunPause = { paused, since, reason };
     let isNew = false;
     const change = (current: RunPause | null): RunPause | null => {
       isNew = (current?.paused ?? false) !== paused;
@@ -191,7 +191,7 @@ export class RunDirectory {
     const { from, reason } = options;
     const next = (current: RunState | null): RunState | null => {
       if (current?.phase === phase || !mayLeave(current, from)) return null;
-      return { phase, since, ...(reason === undefined ? {} : { reason }) };
+      return { phase, since, reason };
     };
     const entry = await this.bucket.change(runKeys.state(runId), next, RunState);
     if (entry?.value.phase !== phase) return false;

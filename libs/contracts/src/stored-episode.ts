@@ -24,7 +24,7 @@ function PngsByHash(): PropertyDecorator {
 
 /**
  * A line of a file of episodes (JSON Lines): an episode as published, with the screenshots of its prompts.
- * `ui-rl runs episodes` and `ui-rl episodes` write such files, `training.warm_start` reads them.
+ * `ui-rl episodes` writes such files, `training.warm_start` reads them.
  */
 export class StoredEpisode {
   @IsDefined()

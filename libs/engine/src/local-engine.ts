@@ -246,9 +246,9 @@ export class LocalEngine implements Engine {
       weights,
       lossInputs,
       temperature: scoringTemperature(temperature),
-      ...(keptTokens === undefined ? {} : { keptTokens }),
-      ...(sequence === undefined ? {} : { sequence }),
-      ...(pair === undefined ? {} : { pair }),
+      keptTokens,
+      sequence,
+      pair,
     };
   }
 }

@@ -41,7 +41,7 @@ export function datumOf(sequence: TrainedSequence, options: DatumOptions): Datum
     targetTokens: shifted(targets),
     weights: shifted(mask).map((isTrained) => (isTrained === 0 ? 0 : isTrained * weight)),
     lossInputs: Object.fromEntries(inputs),
-    ...(temperature === undefined ? {} : { temperature }),
+    temperature,
   };
 }
 

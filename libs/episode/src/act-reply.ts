@@ -37,7 +37,7 @@ export function actReply(
     finishReason: result.stopReason,
     policyVersion: versionOf?.(result.digest) ?? policyVersion,
     adapterDigest: result.digest,
-    ...(policySpans === undefined ? {} : { policySpans }),
+    policySpans,
   };
 }
 

@@ -71,7 +71,7 @@ export async function judge(
   const firstSuccess = firstSuccessOf(played);
   return {
     ...{ success, reward, rewards: parts, turns, verifier: verifier.name },
-    ...(verdicts === undefined ? {} : { verdicts }),
+    verdicts,
     ...(firstSuccess < 0 ? {} : { firstSuccess }),
   };
 }

@@ -78,7 +78,7 @@ export async function playRollout(request: RolloutRequest, context: RolloutConte
         invalidReason: `${error.code}: ${error.message}`,
         turns: attempt.progress?.turns ?? [],
         finalScreenshot: attempt.progress?.screenshot.sha256,
-        ...(attempt.environment === undefined ? {} : { environment: attempt.environment }),
+        environment: attempt.environment,
       });
     }
   }
@@ -187,7 +187,7 @@ class Attempt {
     return {
       status,
       ...(await judge(played, this.context.plan, clock)),
-      ...(this.environment === undefined ? {} : { environment: this.environment }),
+      environment: this.environment,
       finalScreenshot,
       ...(stateBefore === null ? {} : { initialState: stateBefore }),
       ...(stateAfter === null ? {} : { finalState: stateAfter }),

@@ -9,7 +9,7 @@ export function playedEnvironment(
   const { width, height } = firstFrame;
   return {
     kind: task.environment?.kind ?? 'unknown',
-    ...(instance === undefined ? {} : { instance }),
+    instance,
     ...{ width, height, openedAt: new Date().toISOString() },
   };
 }

@@ -44,7 +44,7 @@ export class Screenshots {
   observation(sha256: string, text?: string): Observation {
     const size = this.sizes.get(sha256);
     if (size === undefined) throw new Error(`the episode has no screenshot ${sha256}`);
-    return { sha256, ...size, ...(text === undefined ? {} : { text }), png: () => this.read(sha256) };
+    return { sha256, ...size, text, png: () => this.read(sha256) };
   }
 
   private async read(sha256: string): Promise<Uint8Array> {

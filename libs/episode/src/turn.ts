@@ -27,7 +27,7 @@ export function policyRequest(
     tokenTexts: true,
     purpose: request.purpose,
     waitMs: Math.max(1, waitMs),
-    ...(grammar === undefined ? {} : { grammar }),
+    grammar,
   };
 }
 

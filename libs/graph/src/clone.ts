@@ -37,8 +37,8 @@ function rebuild(
   const body = node.body === undefined ? undefined : cloneBody(node.body, target, mapped, lowerings);
   const { derivative } = node;
   return target.node(node.opType, inputs, node.attributes, specs, node.domain, {
-    ...(body === undefined ? {} : { body }),
-    ...(derivative === undefined ? {} : { derivative }),
+    body,
+    derivative,
   });
 }
 

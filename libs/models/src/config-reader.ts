@@ -45,11 +45,14 @@ export class ConfigReader {
     return Object.keys(this.json);
   }
 
-  section(key: string): ConfigReader {
+  object(key: string): Record<string, unknown> {
     const value = this.json[key];
-    if (typeof value !== 'object' || value === null || Array.isArray(value))
-      throw this.error(key, 'an object');
-    return new ConfigReader(value as Json, this.file, this.name(key));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
+    throw this.error(key, 'an object');
+  }
+
+  section(key: string): ConfigReader {
+    return new ConfigReader(this.object(key), this.file, this.name(key));
   }
 
   private value(key: string, fallback: unknown): unknown {
@@ -121,9 +124,10 @@ export class ConfigReader {
   }
 
   /** A field for which this lib supports only the given values. */
-  oneOf(key: string, supported: readonly string[], fallback?: string): string {
+  oneOf<const T extends string>(key: string, supported: readonly T[], fallback?: T): T {
     const value = this.string(key, fallback);
-    if (!supported.includes(value)) throw this.error(key, `one of ${supported.join(', ')}`);
-    return value;
+    const known = supported.find((each) => each === value);
+    if (known === undefined) throw this.error(key, `one of ${supported.join(', ')}`);
+    return known;
   }
 }

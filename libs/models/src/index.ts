@@ -1,4 +1,5 @@
 export { knownConfig, knownModels } from './catalogue';
+export { ConfigReader } from './config-reader';
 export { ModelError, type ModelErrorCategory } from './errors';
 export { HubError, type HubErrorKind } from './hub/errors';
 export * from './families/base';

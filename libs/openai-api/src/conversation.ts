@@ -37,7 +37,7 @@ export class ConversationBuilder {
   }
 
   add(role: Role, content: ContentPart[], toolCalls?: ToolCall[]): void {
-    this.messages.push({ role, content, ...(toolCalls === undefined ? {} : { tool_calls: toolCalls }) });
+    this.messages.push({ role, content, tool_calls: toolCalls });
   }
 
   addText(role: Role, text: string): void {
@@ -118,7 +118,7 @@ function shownIn(conversation: Conversation): Conversation {
   const messages = conversation.messages.map(({ role, content, tool_calls: calls }) => ({
     role,
     content: content.map(part),
-    ...(calls === undefined ? {} : { tool_calls: calls }),
+    tool_calls: calls,
   }));
   return { ...conversation, messages, images };
 }

@@ -97,7 +97,7 @@ export function generatePage(seed: number, options: GenerateOptions = {}): Gener
     ...viewport,
     html: `<!doctype html><html><head><meta charset="utf-8">${kitLink}<style>${stylesheet(theme)}</style></head><body>${kit === undefined ? body : dress(body, kit)}<script src="/page.js"></script></body></html>`,
     parts: draft.parts,
-    ...(scene === undefined ? {} : { scene }),
+    scene,
     assets: assets().digest,
   };
 }

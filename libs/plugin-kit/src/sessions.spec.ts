@@ -23,7 +23,7 @@ class Counter implements Environment {
     const session: EnvironmentSession = {
       screenshot,
       state: { clicks: 0 },
-      ...(this.onInspect === undefined ? {} : { inspect: this.onInspect }),
+      inspect: this.onInspect,
       step: async (action) => {
         if ('x' in action) this.clicks.push(action.x!);
         return this.onStep(action);

@@ -350,7 +350,7 @@ export class Sessions {
 }
 
 function openOptionsOf({ task, seed, owner }: OpenSession): OpenOptions {
-  return { task, seed, ...(owner === undefined ? {} : { episode: owner }) };
+  return { task, seed, episode: owner };
 }
 
 /** To a tenth of a millisecond. */

@@ -9,14 +9,14 @@ export function writeRequest(id: string, request: SampleRequest): SampleMessage 
     chunks: prompt.chunks.map(writeChunk),
     movable: request.movable === true,
     class: request.class ?? 'outside',
-    ...(grammar === undefined ? {} : { grammar }),
+    grammar,
   };
 }
 
 function writeChunk(chunk: ModelInputChunk): SampleMessage['chunks'][number] {
   if (chunk.type === 'text') return { type: 'text', tokens: Array.from(chunk.tokens) };
   const { sha256, tokens: places, continues } = chunk;
-  return { type: 'image', sha256, places, ...(continues === undefined ? {} : { continues }) };
+  return { type: 'image', sha256, places, continues };
 }
 
 /** Decodes a request, except for the name of the weights. Throws if a chunk is incomplete. */
@@ -26,7 +26,7 @@ export function readRequest(message: SampleMessage): Omit<SampleRequest, 'model'
     ...{ maxTokens, temperature, topP, topK, seed, stop, class: message.class },
     prompt: { chunks: chunks.map(readChunk) },
     ...(movable ? { movable } : {}),
-    ...(grammar === undefined ? {} : { grammar }),
+    grammar,
   };
 }
 
@@ -39,7 +39,7 @@ function readChunk({
 }: SampleMessage['chunks'][number]): ModelInputChunk {
   if (type === 'text' && tokens !== undefined) return { type, tokens };
   if (type === 'image' && sha256 !== undefined && places !== undefined)
-    return { type, sha256, tokens: places, ...(continues === undefined ? {} : { continues }) };
+    return { type, sha256, tokens: places, continues };
   throw new Error(`a chunk of ${type} lacks its ${type === 'text' ? 'tokens' : 'hash or its places'}`);
 }
 

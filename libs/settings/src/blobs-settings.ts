@@ -31,8 +31,8 @@ export function readBlobs(reader: EnvironmentReader): { blobs?: BlobsSettings } 
   return {
     blobs: {
       ...{ bucket, prefix },
-      ...(endpoint === undefined ? {} : { endpoint }),
-      ...(region === undefined ? {} : { region }),
+      endpoint,
+      region,
       ...readCredentials(reader),
     },
   };
@@ -57,6 +57,6 @@ function readCredentials(reader: EnvironmentReader): Pick<BlobsSettings, 'creden
     return reader.refuse(set, '[hidden]', 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY together', {});
   }
   return {
-    credentials: { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) },
+    credentials: { accessKeyId, secretAccessKey, sessionToken },
   };
 }

@@ -92,15 +92,15 @@ function describe({ info, path }: Partial<IndexedOption> & Pick<IndexedOption, '
   const { name, doc, type, expected, required, choices, secret, needs, choice } = info;
   return {
     name,
-    ...(path === undefined ? {} : { path }),
+    path,
     doc,
     type,
     expected,
-    ...(info.default === undefined ? {} : { default: info.default }),
+    default: info.default,
     required,
-    ...(choices === undefined ? {} : { choices }),
+    choices,
     ...(secret === true ? { secret } : {}),
-    ...(needs === undefined ? {} : { needs }),
+    needs,
     ...(choice === undefined ? {} : { choice: { kind: choice.kind, many: choice.many } }),
   };
 }

@@ -156,8 +156,8 @@ class RunDescription {
       ...(value === undefined ? {} : { value: shown(value) }),
       ...(fallback === undefined ? {} : { default: shown(fallback) }),
       differs: value !== undefined && !isDeepStrictEqual(plain(value), plain(fallback)),
-      ...(choice === undefined ? {} : { choice }),
-      ...(ineffective === undefined ? {} : { ineffective }),
+      choice,
+      ineffective,
     };
   }
 }
@@ -168,7 +168,7 @@ function placeOf({ name, needs }: OptionInfo, siblings: Given, place: Place): Pl
   const unmet = needs !== undefined && !isNeedMet(needs, siblings);
   const reason = unmet ? `needs ${needInWords(needs, join(place.path, needs.option))}` : undefined;
   const ineffective = place.ineffective ?? reason;
-  return { ...place, path, ...(ineffective === undefined ? {} : { ineffective }) };
+  return { ...place, path, ineffective };
 }
 
 function listOf(value: unknown): unknown[] {

@@ -55,7 +55,7 @@ export class OptionIndex {
       const path = join(group, info.name);
       if (info.group !== undefined) {
         const { doc, needs } = info;
-        this.groups.push({ path, doc, ...(needs === undefined ? {} : { needs }) });
+        this.groups.push({ path, doc, needs });
         this.walk(info.group, path);
         continue;
       }

@@ -97,7 +97,7 @@ export class Connection {
     return retry({ ...RETRIES.tinker, withinMs: this.options.retryMs }, send, {
       isTransient: (error) => error instanceof ServiceFailure && isTransient(error.status),
       onFailure: (error, failures) => this.tell(error as Error, failures),
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     });
   }
 

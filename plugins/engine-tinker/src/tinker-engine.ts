@@ -158,7 +158,7 @@ export class TinkerEngine implements Engine {
     const metrics = { tokens, ...metricsOf(answer) };
     if (run.role === 'policy') return { logprobs: logprobsOf(answer, data), metrics };
     const values = valuesIfSaid(answer, data);
-    return { logprobs: [], ...(values === undefined ? {} : { values }), metrics };
+    return { logprobs: [], values, metrics };
   }
 
   async optimStep({

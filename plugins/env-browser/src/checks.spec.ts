@@ -286,7 +286,7 @@ describe('checks of a page', () => {
             options: {
               url: `${web.origin}/account`,
               viewport: VIEWPORT,
-              ...(name === undefined ? {} : { storage_state: name }),
+              storage_state: name,
             },
           },
           checks,

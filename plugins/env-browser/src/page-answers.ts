@@ -71,7 +71,7 @@ export class PageAnswers {
         expression,
         awaitPromise: true,
         returnByValue: true,
-        ...(contextId === undefined ? {} : { contextId }),
+        contextId,
       });
     }).catch((cause: unknown) => {
       // A value that is too large or cannot be serialized is the page's fault; a closed page is explained elsewhere.

@@ -125,7 +125,7 @@ export class Lab {
         seed,
         leaseMs,
         deadlineMs,
-        ...(owner === undefined ? {} : { owner }),
+        owner,
       }),
     );
     return new Player(this.sessions, sessionId, screenshot, STEP_MS);

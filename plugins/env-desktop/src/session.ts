@@ -65,7 +65,7 @@ export class DesktopSession implements EnvironmentSession {
       screenshot: await desktop.capture(action.action === 'zoom' && problem === null ? action : null),
       outcome: notes.filter((note) => note !== null).join(',') || 'ok',
       done: isClosed || action.action === 'finish',
-      ...(state === undefined ? {} : { state }),
+      state,
     };
   }
 }

@@ -64,8 +64,8 @@ export class McpEnvironment implements RemoteEnvironment {
     const { screenshot: _picture, reward, done, ...rest } = observation;
     this.last = {
       ...rest,
-      ...(reward === undefined ? {} : { reward }),
-      ...(done === undefined ? {} : { done }),
+      reward,
+      done,
     };
     return { observation, reward: typeof reward === 'number' ? reward : 0, done: done === true };
   }

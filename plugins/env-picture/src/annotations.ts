@@ -93,7 +93,7 @@ function common(entry: Entry, image: string, where: string): Pick<Annotated, 'im
   return {
     image: text(entry, image, where),
     instruction: text(entry, 'instruction', where),
-    ...(id === undefined ? {} : { id }),
+    id,
   };
 }
 

@@ -38,10 +38,7 @@ async function score(
   weights?: Record<string, number>,
 ): Promise<DetailedReward> {
   const of = Object.keys(results).map((name) => ({ name }));
-  const reward = await composite.create(
-    { of, ...(weights === undefined ? {} : { weights }) },
-    contextOf(results),
-  );
+  const reward = await composite.create({ of, weights }, contextOf(results));
   return (await reward.score(EPISODE, DEADLINE)) as DetailedReward;
 }
 

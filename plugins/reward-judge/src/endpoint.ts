@@ -108,7 +108,7 @@ export class Endpoint {
         { role: 'user', content: content.map(partOf) },
       ],
       [this.tokenLimit]: maxTokens,
-      ...(temperature === undefined ? {} : { temperature }),
+      temperature,
       ...(this.takesSchema
         ? {
             response_format: {

@@ -16,7 +16,7 @@ function episode(states: (Record<string, unknown> | undefined)[]): JudgedEpisode
     observation,
     text: '',
     actions: [],
-    ...(state === undefined ? {} : { stateAfter: state }),
+    stateAfter: state,
   }));
   return {
     task: { description: 'Enter all rows' },

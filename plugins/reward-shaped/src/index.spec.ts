@@ -29,7 +29,7 @@ function episode(played: Played[], changes: Partial<JudgedEpisode> = {}): Judged
       text: '',
       actions: action === undefined ? [] : [actions[action] as never],
       ...(action === undefined ? { parseError: 'no_action: say what to do' } : {}),
-      ...(state === undefined ? {} : { stateAfter: state }),
+      stateAfter: state,
     };
   });
   return {

@@ -37,7 +37,7 @@ export class Sglang implements Protocol {
       sampling_params: { ...PLAIN, max_new_tokens: 1, temperature: 0 },
       return_logprob: true,
       logprob_start_len: 0,
-      ...(adapter === undefined ? {} : { lora_path: adapter }),
+      lora_path: adapter,
     };
     const meta = Fields.of(server.address + PATH, await callJson(server, PATH, body)).within('meta_info');
     const places = meta.list('input_token_logprobs');
@@ -60,7 +60,7 @@ export class Sglang implements Protocol {
       },
       return_logprob: true,
       return_prompt_token_ids: true,
-      ...(adapter === undefined ? {} : { lora_path: adapter }),
+      lora_path: adapter,
     };
     const reply = Fields.of(server.address + PATH, await callJson(server, PATH, body));
     const meta = reply.within('meta_info');

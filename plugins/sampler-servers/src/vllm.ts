@@ -125,7 +125,7 @@ function messageOf({ role, content, toolCalls }: ConversationMessage, urls: Ask[
     content: content.map((part) =>
       part.type === 'text' ? part : { type: 'image_url', image_url: { url: urls.get(part.sha256) } },
     ),
-    ...(calls === undefined ? {} : { tool_calls: calls }),
+    tool_calls: calls,
   };
 }
 

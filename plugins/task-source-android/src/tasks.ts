@@ -26,7 +26,7 @@ function taskOf({ goal, validators, settings = {}, open, ...rest }: Goal, kind: 
   return {
     ...rest,
     description: goal,
-    start: { stop: ['com.android.settings'], settings, ...(open === undefined ? {} : { open }) },
+    start: { stop: ['com.android.settings'], settings, open },
     environment: { kind, options: { validators } },
     checks: [{ path: 'validated', operator: 'equals', value: true }],
   };

@@ -112,7 +112,7 @@ function joinOthers(
   url: string,
 ): Promise<() => Promise<void>> {
   if (database.kind !== 'pglite') return Promise.resolve(() => Promise.resolve());
-  const self = { pid: process.pid, url, records: bus !== null, ...(run === undefined ? {} : { run }) };
+  const self = { pid: process.pid, url, records: bus !== null, run };
   return joinNeighbours(database.dataDir, self, app.get(LiveChanges));
 }
 

@@ -31,6 +31,6 @@ export function groupRollouts(
     seed: environmentSeed('training', plan.seed, index),
     samplingSeed: samplingSeed(plan.seed, 'train', index, indexInGroup),
     policy: 'latest',
-    ...(curriculum === undefined ? {} : { curriculum }),
+    curriculum,
   }));
 }

@@ -2,7 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { followRun, RunObserver, startRun, storeEpisodes, type StartedRun } from '@ui-rl/api';
+import {
+  exportEpisodes,
+  followRun,
+  MonitorEpisodes,
+  RunObserver,
+  startRun,
+  type StartedRun,
+} from '@ui-rl/api';
 import { BusService } from '@ui-rl/bus';
 import type { EvaluationStage, RunEvent, Trajectory } from '@ui-rl/contracts';
 import { readServiceSettings } from '@ui-rl/settings';
@@ -119,7 +126,8 @@ async function allStored(
   episodes: number,
   out: string,
 ): Promise<void> {
-  const all = async () => (await storeEpisodes({ monitor: monitorUrl, runId, out })).episodes >= episodes;
+  const source = new MonitorEpisodes({ monitor: monitorUrl, runId });
+  const all = async () => (await exportEpisodes({ source, to: 'episodes', out })).episodes >= episodes;
   await eventually(`${episodes} episodes in the monitor`, all, ARRIVAL_MS, 1_000);
 }
 

@@ -92,10 +92,10 @@ export function recordOf({ request, status, success, reward, rewards, turns }: T
     policy_version: turns.at(0)?.policyVersion ?? 0,
     turns: turns.map(({ actions, outcome, screenText, promptImages, reward: own }): TurnRecord => ({
       actions,
-      ...(outcome === undefined ? {} : { outcome }),
-      ...(screenText === undefined ? {} : { screen_text: screenText }),
+      outcome,
+      screen_text: screenText,
       ...(promptImages.length > 0 ? {} : { text_only: true }),
-      ...(own === undefined ? {} : { reward: own }),
+      reward: own,
     })),
   };
 }

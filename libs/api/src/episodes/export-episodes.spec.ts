@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StoredEpisode, Trajectory } from '@ui-rl/contracts';
 import { makeRollout, makeTrajectory, makeTurn } from '@ui-rl/testkit';
-import { storeEpisodes } from './export-episodes';
+import { exportEpisodes } from './export-episodes';
+import { MonitorEpisodes } from './monitor-source';
 
 const PNGS = ['one', 'two'].map((text) => Buffer.from(text));
 const HASHES = PNGS.map((png) => createHash('sha256').update(png).digest('hex'));
@@ -50,13 +51,11 @@ afterAll(async () => {
 
 it('writes all valid training episodes, each screenshot once', async () => {
   const out = join(dir, 'episodes.jsonl');
-  const stored = await storeEpisodes({
-    monitor,
-    token: 'secret',
-    runId: 'run',
+  const stored = await exportEpisodes({
+    source: new MonitorEpisodes({ monitor, token: 'secret', runId: 'run' }),
+    filter: { success: 'yes', task: 'wifi' },
+    to: 'episodes',
     out,
-    success: 'yes',
-    task: 'wifi',
   });
   const text = await readFile(out, 'utf8');
   expect(stored).toEqual({ path: out, episodes: 3, images: 2, bytes: Buffer.byteLength(text) });
@@ -82,6 +81,9 @@ it.each([
   ['empty', /the monitor has no such training episode of run empty/],
 ])('leaves no file of a run without episodes: %s', async (runId, message) => {
   const before = await readdir(dir);
-  await expect(storeEpisodes({ monitor, runId, out: join(dir, 'nothing.jsonl') })).rejects.toThrow(message);
+  const source = new MonitorEpisodes({ monitor, runId });
+  await expect(exportEpisodes({ source, to: 'episodes', out: join(dir, 'nothing.jsonl') })).rejects.toThrow(
+    message,
+  );
   expect(await readdir(dir)).toEqual(before);
 });

@@ -1,7 +1,6 @@
 import { AtifWriter } from './writers/atif-writer';
 import { ChatWriter } from './writers/chat-writer';
 import type { EpisodeFilter } from './filter';
-import { MonitorEpisodes, type MonitorAddress } from './monitor-source';
 import { selected, type EpisodeSource } from './source';
 import { ParquetEpisodeWriter } from './writers/parquet-writer';
 import { StoredWriter } from './writers/stored-writer';
@@ -52,25 +51,4 @@ export async function exportEpisodes(options: ExportEpisodesOptions): Promise<Ex
   }
   await writer.finish();
   return { path: out, episodes, images: writer.images, bytes: writer.bytes };
-}
-
-export interface StoreEpisodesOptions extends MonitorAddress, Pick<EpisodeFilter, 'success' | 'task'> {
-  /** File to write; an existing one is replaced. */
-  out: string;
-  onProgress?: (episodes: number) => void;
-}
-
-/**
- * Writes the training episodes that a monitor has recorded of a run to a file of `StoredEpisode`s, with the
- * screenshots of their prompts. Rejects without leaving a file if the monitor does not know the run or has lost the
- * screenshots.
- */
-export function storeEpisodes(options: StoreEpisodesOptions): Promise<ExportedFile> {
-  const { success, task, out, onProgress, ...address } = options;
-  return exportEpisodes({
-    source: new MonitorEpisodes(address),
-    filter: { success, task },
-    to: 'episodes',
-    ...{ out, onProgress },
-  });
 }

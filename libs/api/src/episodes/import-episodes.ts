@@ -188,9 +188,9 @@ class Importer {
     const reading = step.read(size);
     if (!reading.ok) return { leftOut: reading.reason, detail: reading.detail };
     const { text, sampled, recorded } = step;
-    const rest = { screenshot, ...(recorded === undefined ? {} : { recorded }) };
+    const rest = { screenshot, recorded };
     if (text !== undefined && says(this.dialect, text, sizes, reading.actions))
-      return { ...rest, text, ...(sampled === undefined ? {} : { sampled }) };
+      return { ...rest, text, sampled };
     try {
       return { ...rest, text: this.dialect.format(reading.actions, sizes) };
     } catch (error) {

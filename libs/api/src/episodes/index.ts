@@ -1,11 +1,9 @@
 export {
   EXPORT_FORMATS,
   exportEpisodes,
-  storeEpisodes,
   type ExportedFile,
   type ExportEpisodesOptions,
   type ExportFormat,
-  type StoreEpisodesOptions,
 } from './export-episodes';
 export type { EpisodeFilter } from './filter';
 export {

@@ -48,9 +48,9 @@ export async function playTeacher(options: PlayTeacherOptions): Promise<TaughtEp
     const report = await evaluate({
       ...{ checkpoints: [checkpoint], records: 'none', runFile, flags, workingDir, signal },
       tasks: options.tasks ?? (await trainingTasks(options)),
-      ...(onWarning === undefined ? {} : { onWarning }),
-      ...(onStart === undefined ? {} : { onStart }),
-      ...(onEpisode === undefined ? {} : { onEpisode }),
+      onWarning,
+      onStart,
+      onEpisode,
       onPlayed: (episode) => kept.add(episode, () => writer.write(episode)),
     });
     await writer.finish();

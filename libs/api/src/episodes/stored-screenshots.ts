@@ -24,7 +24,7 @@ export class StoredScreenshots {
     if (size === undefined) throw new Error(`the episode has no screenshot ${sha256}`);
     return {
       ...{ sha256, ...size, png: () => this.source.image(sha256) },
-      ...(text === undefined ? {} : { text }),
+      text,
     };
   }
 }

@@ -125,6 +125,6 @@ function episodeScore(episode: EpisodeResult): EpisodeScore {
     reward,
     turns: turns.length,
     rollout_id: request.rolloutId,
-    ...(invalidReason === undefined ? {} : { invalid_reason: invalidReason }),
+    invalid_reason: invalidReason,
   };
 }

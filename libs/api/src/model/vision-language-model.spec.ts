@@ -75,7 +75,7 @@ it('gives answers that the action format can read if a grammar constrains it, at
           temperature: 4,
           topP: 1,
           seed,
-          ...(grammar === undefined ? {} : { grammar }),
+          grammar,
         }),
       ),
     );

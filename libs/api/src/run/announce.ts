@@ -75,7 +75,7 @@ async function finalState(bus: BusService, runId: string, signal: AbortSignal): 
 }
 
 function phaseEvent(runId: string, { phase, since: at, reason }: RunState): PhaseEvent {
-  return { type: 'phase', runId, phase, at, ...(reason === undefined ? {} : { reason }) };
+  return { type: 'phase', runId, phase, at, reason };
 }
 
 function isFinal(phase: string): boolean {

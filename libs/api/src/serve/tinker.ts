@@ -67,7 +67,7 @@ export async function serveTinker(options: ServeTinkerOptions): Promise<ServedTi
     device: await deviceFor(device, onProgress),
     weights: dtype,
     quantization,
-    ...(threads === undefined ? {} : { threads }),
+    threads,
     models: [],
     maxRows: rows,
     maxSequence,

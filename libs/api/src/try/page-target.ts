@@ -133,7 +133,7 @@ export function withPage(
 /** Environment options of a task on this page. */
 export function pageOptions(target: PageTarget): Record<string, unknown> {
   if (target.kind === 'url') return { url: target.url };
-  return { page: target.page, ...(target.path === undefined ? {} : { path: target.path }) };
+  return { page: target.page, path: target.path };
 }
 
 /** The page's name for users. */

@@ -92,7 +92,7 @@ export async function prepareTry(options: TryOptions): Promise<TrySetup> {
           ...pageOptions(target),
           viewport: look.viewport,
           ...(scale === 1 ? {} : { scale }),
-          ...(input === undefined ? {} : { input }),
+          input,
           ...(allowedOrigins.length === 0 ? {} : { allowed_origins: [...allowedOrigins] }),
           ...(storage === undefined ? {} : { storage_state: storage.name }),
         },

@@ -58,8 +58,8 @@ export class S3Bucket {
     const region = options.region ?? (endpoint === undefined ? undefined : AWS_DEFAULT_REGION);
     const client = new sdk.S3Client({
       ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
-      ...(region === undefined ? {} : { region }),
-      ...(credentials === undefined ? {} : { credentials }),
+      region,
+      credentials,
       // Not every S3-compatible service supports these, and every read verifies its own digest.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',

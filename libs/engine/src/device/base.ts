@@ -49,7 +49,7 @@ export async function openBase(
     const type = weights === 'auto' ? 'fp32' : weights;
     return loadModelFolder(modelDir, {
       weights,
-      ...(cacheDir === undefined ? {} : { cacheDir }),
+      cacheDir,
       onProgress: shareReporter(onProgress, `a copy of the weights in ${type} is made`),
     });
   };
@@ -110,7 +110,7 @@ export function sessionOptions(
   return {
     device,
     threads,
-    ...(constants === undefined ? {} : { constants }),
+    constants,
     halfProducts: compute === 'fp16',
     // Each session has its own threads: spinning idle ones would take the cores from the session that works.
     spinning: false,

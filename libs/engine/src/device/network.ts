@@ -147,7 +147,7 @@ export class Network {
     return new Parameters({
       weights: folder.weights,
       inputs: layout.mode === 'full' ? 'all' : isOfValueHead,
-      ...(lora === undefined ? {} : { lora }),
+      lora,
       quantized,
       packed,
     });

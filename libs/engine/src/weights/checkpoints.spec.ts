@@ -84,4 +84,31 @@ describe('checkpoints', () => {
     );
     await engine.loadState({ ...request, optimizer: false });
   });
+
+  it.each([
+    ['no JSON', () => '{"version":', 'engine.json: is not JSON'],
+    ['a list', () => '[]', 'engine.json: holds an array; expected a JSON object'],
+    [
+      'an unknown mode',
+      (info: object) => JSON.stringify({ ...info, mode: 'half' }),
+      'engine.json: mode: expected one of lora, full, critic, found "half"',
+    ],
+    [
+      'a fraction of a step',
+      (info: object) => JSON.stringify({ ...info, optimizerSteps: 0.5 }),
+      'engine.json: optimizerSteps: expected an integer of at least 0, found 0.5',
+    ],
+    [
+      'no digest',
+      (info: object) => JSON.stringify({ ...info, digest: undefined }),
+      'engine.json: digest: expected a string, found nothing',
+    ],
+  ])('are refused where engine.json has %s', async (name, damage, message) => {
+    const dir = join(scratch, name.replaceAll(' ', '-'));
+    const engine = await model.start({ models: [adapter()] });
+    await engine.saveState({ model: 'policy', dir });
+    const file = join(dir, 'engine.json');
+    await writeFile(file, damage(JSON.parse(await readFile(file, 'utf8')) as object));
+    await expect(engine.loadState({ model: 'policy', dir, optimizer: true })).rejects.toThrow(message);
+  });
 });

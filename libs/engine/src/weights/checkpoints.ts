@@ -1,9 +1,11 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
+  ConfigReader,
   isOfValueHead,
   loadAdapter,
   loraParameters,
+  readOptionalJson,
   readSafetensors,
   saveAdapter,
   saveModelFolder,
@@ -24,14 +26,16 @@ const INFO_FILE = 'engine.json';
 const OPTIMIZER_FILE = 'optimizer.safetensors';
 const HEAD_FILE = 'value_head.safetensors';
 
+const MODES = ['lora', 'full', 'critic'] as const;
+
 interface InfoFile extends WeightsInfo {
-  mode: 'lora' | 'full' | 'critic';
+  mode: (typeof MODES)[number];
   /** The optimizer whose state is stored; undefined before its first step. */
   optimizer?: string | undefined;
   /** Number of steps of that state. */
   optimizerSteps: number;
   /** Hex sha256 of the state file; undefined in files of an older version. */
-  optimizerDigest?: string;
+  optimizerDigest?: string | undefined;
 }
 
 /**
@@ -177,20 +181,21 @@ export class Checkpoints {
   }
 }
 
+/** @throws ModelError that names the file and the field */
 async function readInfo(dir: string): Promise<InfoFile | undefined> {
   const file = join(dir, INFO_FILE);
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new EngineError('checkpoint', `${file} cannot be read`, { cause });
-  }
-  try {
-    return JSON.parse(text) as InfoFile;
-  } catch (cause) {
-    throw new EngineError('checkpoint', `${file} is not JSON`, { cause });
-  }
+  const json = await readOptionalJson(file);
+  if (json === undefined) return undefined;
+  const fields = ConfigReader.of(json, file);
+  const text = (key: string) => (fields.has(key) ? fields.string(key) : undefined);
+  return {
+    version: fields.integer('version', undefined, 0),
+    digest: fields.string('digest'),
+    mode: fields.oneOf('mode', MODES),
+    optimizer: text('optimizer'),
+    optimizerSteps: fields.integer('optimizerSteps', undefined, 0),
+    optimizerDigest: text('optimizerDigest'),
+  };
 }
 
 /** Writes a folder under a temporary name, and renames it once it is complete. */

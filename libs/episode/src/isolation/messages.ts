@@ -58,7 +58,7 @@ export function withoutScreenshots(episode: Episode | JudgedEpisode): SentEpisod
 }
 
 function sent({ sha256, width, height, text }: Observation): SentObservation {
-  return { sha256, width, height, ...(text === undefined ? {} : { text }) };
+  return { sha256, width, height, text };
 }
 
 /** @param png fetches a screenshot by its hash */

@@ -53,7 +53,7 @@ export function loop(graph: Graph, options: LoopOptions, build: LoopBody): LoopT
   const inputs = [squeeze(count, [0]), null, ...initial];
   const values = graph.node('Loop', inputs, {}, outputs, '', {
     body,
-    ...(derivative === undefined ? {} : { derivative }),
+    derivative,
   });
   return { carried: values.slice(0, initial.length), collected: values.slice(initial.length) };
 }

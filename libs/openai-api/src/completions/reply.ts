@@ -27,7 +27,7 @@ export function completion(head: CompletionHead, choices: object[], usage?: obje
     model,
     system_fingerprint: digest,
     choices,
-    ...(usage === undefined ? {} : { usage }),
+    usage,
   };
 }
 

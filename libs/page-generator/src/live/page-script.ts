@@ -22,7 +22,7 @@ export const PAGE_SCRIPT = String.raw`(() => {
   const byId = (id) => document.getElementById(id);
   const events = [];
   const idOf = (element) => Number(element.closest('[data-e]')?.dataset.e ?? 0);
-  const note = (element, event, value) => events.push({ id: idOf(element), event, ...(value === undefined ? {} : { value }) });
+  const note = (element, event, value) => events.push({ id: idOf(element), event, value });
   const nameOf = (element) => element.dataset.name ?? element.innerText.replace(/\s+/g, ' ').trim();
   let nextId = 1 + Math.max(0, ...all('[data-e]').map((element) => Number(element.dataset.e)));
 

@@ -65,7 +65,7 @@ export class Records {
   /** Adds a row; returns its id. */
   row(name: string, value?: string): number {
     const id = this.draft.id();
-    this.items.push({ id, name, ...(value === undefined ? {} : { value }) });
+    this.items.push({ id, name, value });
     return id;
   }
 

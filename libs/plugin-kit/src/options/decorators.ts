@@ -105,7 +105,7 @@ export function Fits(
   return (prototype, property) => {
     validate(prototype, property);
     note(prototype, String(property), {
-      fits: { expected, ...(fromText === undefined ? {} : { fromText }) },
+      fits: { expected, fromText },
     });
   };
 }

@@ -37,12 +37,12 @@ function readOptions(type: OptionsClass): OptionInfo[] {
       ...(note.fits === undefined ? {} : note.fits),
       default: note.group === undefined ? defaults[name] : undefined,
       required: !optional && defaults[name] === undefined,
-      ...(choices === undefined ? {} : { choices }),
+      choices,
       ...(note.secret === true ? { secret: true } : {}),
-      ...(note.needs === undefined ? {} : { needs: note.needs }),
+      needs: note.needs,
       ...(note.group === undefined ? {} : { group: note.group() }),
-      ...(note.choice === undefined ? {} : { choice: note.choice }),
-      ...(note.file === undefined ? {} : { file: note.file }),
+      choice: note.choice,
+      file: note.file,
     };
   });
 }

@@ -96,7 +96,7 @@ export class TaskEntries {
     if (environment === undefined && maxSteps === undefined) return task;
     return {
       ...(environment === undefined ? {} : { environment: { options: {}, ...environment } }),
-      ...(maxSteps === undefined ? {} : { maxSteps }),
+      maxSteps,
       ...task,
     };
   }

@@ -3,7 +3,7 @@ import { Above, Choice, Doc, LocalFile, Needs, type ComponentChoice } from '@ui-
 
 export class WarmStartGroup {
   @Doc(
-    'file of episodes (JSON Lines) to imitate before reinforcement learning; `ui-rl runs episodes` writes those of a run, `ui-rl episodes import` those of other tools',
+    'file of episodes (JSON Lines) to imitate before reinforcement learning; `ui-rl episodes export` writes those of a run, `ui-rl episodes import` those of other tools',
   )
   @IsOptional()
   @LocalFile()

@@ -26,7 +26,7 @@ export function pending(requestId: string, modelId?: string): object {
     request_id: requestId,
     future_id: requestId,
     status: 'pending',
-    ...(modelId === undefined ? {} : { model_id: modelId }),
+    model_id: modelId,
   };
 }
 

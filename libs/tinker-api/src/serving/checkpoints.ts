@@ -1,10 +1,12 @@
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ConfigReader, readOptionalJson } from '@ui-rl/models';
 import { ApiError, invalid } from '@ui-rl/openai-api';
 import type { LossModel } from '@ui-rl/plugin-kit';
 import type { LoraRequest } from './lora';
 
 export type CheckpointKind = 'weights' | 'sampler_weights';
+const ROLES: readonly LossModel[] = ['policy', 'critic'];
 const KINDS: readonly CheckpointKind[] = ['weights', 'sampler_weights'];
 
 /** `tinker://<run>/weights/<name>`, or `…/sampler_weights/<name>`. */
@@ -18,16 +20,16 @@ export interface CheckpointAddress {
 export interface RunRecord {
   baseModel: string;
   /** Absent in records of servers that only supported policies. */
-  role?: LossModel;
+  role?: LossModel | undefined;
   lora: LoraRequest;
   createdAt: string;
-  userMetadata?: object;
+  userMetadata?: object | undefined;
 }
 
 export interface CheckpointRecord {
   createdAt: string;
   /** When it is deleted; absent: never. */
-  expiresAt?: string;
+  expiresAt?: string | undefined;
 }
 
 export interface Checkpoint extends CheckpointRecord {
@@ -124,7 +126,7 @@ export class CheckpointStore {
   }
 
   run(run: string): Promise<RunRecord | undefined> {
-    return readRecord<RunRecord>(join(this.dir, run, RUN_FILE));
+    return readRecord(join(this.dir, run, RUN_FILE), runIn);
   }
 
   /** Runs with saved checkpoints. */
@@ -159,7 +161,7 @@ export class CheckpointStore {
       for (const kind of KINDS) {
         for (const name of await namesIn(join(this.dir, run, kind))) {
           const address = { run, kind, name };
-          const record = await readRecord<CheckpointRecord>(join(this.folderOf(address), CHECKPOINT_FILE));
+          const record = await readRecord(join(this.folderOf(address), CHECKPOINT_FILE), checkpointIn);
           if (record !== undefined && isExpired(record, now)) await this.delete(address);
         }
       }
@@ -167,7 +169,7 @@ export class CheckpointStore {
   }
 
   private async find(address: CheckpointAddress): Promise<CheckpointRecord | undefined> {
-    const record = await readRecord<CheckpointRecord>(join(this.folderOf(address), CHECKPOINT_FILE));
+    const record = await readRecord(join(this.folderOf(address), CHECKPOINT_FILE), checkpointIn);
     return record === undefined || isExpired(record, Date.now()) ? undefined : record;
   }
 }
@@ -185,9 +187,32 @@ async function namesIn(dir: string, pattern = NAME): Promise<string[]> {
     .toSorted();
 }
 
-async function readRecord<T>(file: string): Promise<T | undefined> {
-  const isThere = (await stat(file).catch(() => undefined))?.isFile() === true;
-  return isThere ? (JSON.parse(await readFile(file, 'utf8')) as T) : undefined;
+/** @throws ModelError that names the file and the field */
+async function readRecord<T>(file: string, read: (fields: ConfigReader) => T): Promise<T | undefined> {
+  const json = await readOptionalJson(file);
+  return json === undefined ? undefined : read(ConfigReader.of(json, file));
+}
+
+function runIn(fields: ConfigReader): RunRecord {
+  const lora = fields.section('lora');
+  return {
+    baseModel: fields.string('baseModel'),
+    role: fields.has('role') ? fields.oneOf('role', ROLES) : undefined,
+    lora: {
+      rank: lora.integer('rank'),
+      trainMlp: lora.boolean('trainMlp'),
+      trainAttn: lora.boolean('trainAttn'),
+    },
+    createdAt: fields.string('createdAt'),
+    userMetadata: fields.has('userMetadata') ? fields.object('userMetadata') : undefined,
+  };
+}
+
+function checkpointIn(fields: ConfigReader): CheckpointRecord {
+  return {
+    createdAt: fields.string('createdAt'),
+    expiresAt: fields.has('expiresAt') ? fields.string('expiresAt') : undefined,
+  };
 }
 
 async function writeWhole(file: string, record: object): Promise<void> {

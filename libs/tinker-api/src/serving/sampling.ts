@@ -130,7 +130,7 @@ export class SamplingVerbs {
       const [promptLogprobs, sampled] = await Promise.all([scored, Promise.all(sequences)]);
       return sampleAnswer({
         sequences: sampled,
-        ...(promptLogprobs === undefined ? {} : { promptLogprobs }),
+        promptLogprobs,
       });
     } finally {
       images.release(prompt.hashes);

@@ -81,7 +81,7 @@ function readChunk(value: unknown, path: string): WireChunk {
   fields.note('format');
   const expectedTokens = fields.number('expected_tokens', { min: 0, integer: true });
   fields.end();
-  return { type: 'image', base64, ...(expectedTokens === undefined ? {} : { expectedTokens }) };
+  return { type: 'image', base64, expectedTokens };
 }
 
 function readTensor(value: unknown, path: string): WireTensor {

@@ -75,7 +75,7 @@ export class Sketch {
     const state = isDisabled ? 'disabled' : isSelected ? 'selected' : undefined;
     this.areas.push({
       ...{ box, role, name, press: isDisabled ? () => ({}) : press },
-      ...(state === undefined ? {} : { state }),
+      state,
     });
   }
 }

@@ -127,7 +127,7 @@ function described(session: AgentSession, { headers }: IncomingMessage): object 
 /** The agent's view of its environment, with the screen's text if the environment reports it. */
 function screenOf(session: AgentSession): { screenshot: string | null; screen_text?: string } {
   const text = session.screenshot?.text;
-  return { screenshot: dataUrl(session), ...(text === undefined ? {} : { screen_text: text }) };
+  return { screenshot: dataUrl(session), screen_text: text };
 }
 
 function dataUrl({ screenshot }: AgentSession): string | null {
@@ -145,6 +145,6 @@ function judged(id: string, { status, success, reward, rewards, turns, invalidRe
     reward,
     rewards,
     turns: turns.length,
-    ...(invalidReason === undefined ? {} : { reason: invalidReason }),
+    reason: invalidReason,
   };
 }

@@ -72,15 +72,15 @@ export function episodesCommand(): Command {
   addSource(
     episodes
       .command('export')
-      .description('write recorded episodes with their screenshots in another format'),
+      .description('write recorded training episodes with their screenshots to a file'),
   )
     .addOption(
       new Option(
         '--to <format>',
-        "chat: conversations of OpenAI's API (JSON Lines); atif: a folder of Harbor's trajectories; parquet: a table of turns; episodes: for training.warm_start",
+        "episodes: for training.warm_start (JSON Lines); chat: conversations of OpenAI's API (JSON Lines); atif: a folder of Harbor's trajectories; parquet: a table of turns",
       )
         .choices(EXPORT_FORMATS)
-        .makeOptionMandatory(),
+        .default('episodes'),
     )
     .requiredOption(
       '--out <path>',
@@ -245,7 +245,7 @@ async function print<T>(
   });
 }
 
-export function exportedText({ path, episodes, images, bytes }: ExportedFile): string {
+function exportedText({ path, episodes, images, bytes }: ExportedFile): string {
   return `${countText(episodes)} episodes with ${countText(images)} screenshots in ${path} (${bytesText(bytes)})`;
 }
 

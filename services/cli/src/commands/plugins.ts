@@ -49,7 +49,7 @@ function newCommand(): Command {
       // Options of `plugins` are also valid after `new`.
       const { typescript = false, dir, json } = command.optsWithGlobals<NewOptions>();
       const components = await loadAll([]);
-      const made = newPlugin({ kind, name, typescript, components, ...(dir === undefined ? {} : { dir }) });
+      const made = newPlugin({ kind, name, typescript, components, dir });
       console.log(json === true ? JSON.stringify(made, null, 2) : nextSteps(kind, made, typescript));
     });
 }

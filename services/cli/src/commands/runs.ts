@@ -9,32 +9,22 @@ import {
   readProfile,
   showRun,
   stopRun,
-  storeEpisodes,
   type DeletedRecords,
   type MeasuredRun,
   type KnownRun,
 } from '@ui-rl/api';
 import { FINAL_PHASES, type BusService } from '@ui-rl/bus';
 import { printable } from '@ui-rl/contracts';
-import { readCliSettings } from '@ui-rl/settings';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { wholeNumber } from '../flags';
 import { useText } from '../use-text';
-import { monitorOf, withBus } from '../with-bus';
+import { withBus } from '../with-bus';
 import { withRuns, type RunPlaces } from '../with-runs';
-import { exportedText } from './episodes';
 import { runsEditCommand } from './runs-edit';
 
 interface Flags {
   json?: boolean;
   dryRun?: boolean;
-}
-
-interface EpisodesFlags extends Flags {
-  out: string;
-  success?: 'yes' | 'no' | 'unknown';
-  task?: string;
-  monitor?: string;
 }
 
 export function runsCommand(): Command {
@@ -72,25 +62,6 @@ export function runsCommand(): Command {
   );
   runs.addCommand(pauseCommand('continue', 'continue a paused run'));
   runs.addCommand(runsEditCommand());
-  runs
-    .command('episodes')
-    .description('export recorded training episodes with their screenshots, for training.warm_start.episodes')
-    .argument('<run>', 'id of the run')
-    .requiredOption('--out <file>', 'output file (JSON Lines); an existing file is replaced')
-    .addOption(
-      new Option('--success <which>', 'only successes, only failures, or episodes without a verdict').choices(
-        [...['yes', 'no', 'unknown']],
-      ),
-    )
-    .option('--task <text>', 'only tasks whose id or description contains this text')
-    .option('--monitor <url>', 'address of the monitor (default: the one of the broker)')
-    .option('--json', 'as JSON')
-    .action((runId: string, { monitor, ...flags }: EpisodesFlags) => {
-      const { token } = readCliSettings().monitor;
-      const store = async (bus: BusService, signal: AbortSignal) =>
-        storeEpisodes({ ...flags, runId, token, signal, monitor: monitor ?? (await monitorOf(bus, runId)) });
-      return withBus(store, flags, exportedText);
-    });
   runs
     .command('profile')
     .description(

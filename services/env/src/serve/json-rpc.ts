@@ -72,7 +72,7 @@ export async function answerRpc(
 }
 
 export function rpcError(id: Id, code: number, message: string, data?: unknown): RpcReply {
-  return { jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } };
+  return { jsonrpc: '2.0', id, error: { code, message, data } };
 }
 
 class InvalidRequest extends Error {}

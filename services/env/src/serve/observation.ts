@@ -16,7 +16,7 @@ export function observe(episode: ServedEpisode): Observed {
       screenshot: Buffer.from(screenshot.png).toString('base64'),
       width: screenshot.width,
       height: screenshot.height,
-      ...(screenshot.text === undefined ? {} : { text: screenshot.text }),
+      text: screenshot.text,
       goal,
       task_id: task.id,
       episode_id: id,

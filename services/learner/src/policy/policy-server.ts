@@ -127,7 +127,7 @@ export class PolicyServer {
         topK,
         seed,
         ...(movable ? { movable } : {}),
-        ...(grammar === undefined ? {} : { grammar }),
+        grammar,
         class: classOf(request),
         signal,
         episode: episodeOf(request.requestId),

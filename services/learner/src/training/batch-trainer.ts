@@ -252,8 +252,8 @@ export class BatchTrainer {
     const penalized = await this.penalized(estimated, sequences, reference, mayTrain);
     return {
       advantages: penalized.advantages,
-      ...(returned === undefined ? {} : { returns: returned }),
-      ...(values === undefined ? {} : { values }),
+      returns: returned,
+      values,
       metrics: {
         ...Object.fromEntries(Object.entries(metrics).map(([name, value]) => [`advantage/${name}`, value])),
         ...(values === undefined ? {} : valueMetrics(values, returned!)),

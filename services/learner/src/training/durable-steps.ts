@@ -75,7 +75,7 @@ export class DurableSteps {
     progress.lastStep = {
       epoch: lease.epoch,
       rolloutIds,
-      ...(groups === undefined ? {} : { groups }),
+      groups,
       metrics,
     };
     await weights.publish(progress.step);

@@ -166,6 +166,6 @@ export function toTrain(trained: TrainedTurn, declared: readonly LossInput[], sc
     weights: atPositions(sequence, weights),
     lossInputs: Object.fromEntries(lossInputs),
     ...(scope === 'token' ? {} : { sequence: rolloutId }),
-    ...(pair === undefined ? {} : { pair }),
+    pair,
   };
 }

@@ -57,7 +57,7 @@ export class RunHealthController {
         throw new ConflictException(error.message);
       throw error;
     });
-    return { order, ...(reason === undefined ? {} : { reason }) };
+    return { order, reason };
   }
 }
 

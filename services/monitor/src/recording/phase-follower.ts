@@ -38,7 +38,7 @@ export class PhaseFollower implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   private async record(runId: string, { phase, since: at, reason }: RunState): Promise<void> {
-    const event = { type: 'phase' as const, runId, phase, at, ...(reason === undefined ? {} : { reason }) };
+    const event = { type: 'phase' as const, runId, phase, at, reason };
     await this.batcher.add({ event: { key: `${runId}.phase.${phase}.${at}`, event } });
   }
 }

@@ -54,7 +54,7 @@ function demonstrationOf(root: JsonPlace, file: string, context: ReaderContext):
     place: file,
     ...{ goal, leftOut },
     success: record?.success ?? null,
-    ...(record === undefined ? {} : { record }),
+    record,
     steps: answers.map(({ calls, text, ...answer }, index): DemonstrationStep => {
       const turn = record?.turns[index];
       const read = (size: ImageSize): Reading => {
@@ -133,7 +133,7 @@ class Steps {
       const address = path.text();
       image = () => imageAt(address, this.images, path.place);
     }
-    return { text: texts.join('\n'), ...(image === undefined ? {} : { image }) };
+    return { text: texts.join('\n'), image };
   }
 }
 

@@ -41,7 +41,7 @@ function demonstrationOf(
     id: `line-${number}`,
     ...{ place, goal, leftOut },
     success: record?.success ?? null,
-    ...(record === undefined ? {} : { record }),
+    record,
     steps: answers.flatMap((answer, index) => stepOf(answer, context, record?.turns[index]) ?? []),
   };
 }
@@ -109,7 +109,7 @@ class Conversation {
       if (type === 'image_url') image = this.imageOf(part.at('image_url'));
       else texts.push(part.at(type).text());
     }
-    return { text: texts.join('\n'), ...(image === undefined ? {} : { image }) };
+    return { text: texts.join('\n'), image };
   }
 
   private imageOf(part: JsonPlace): Load {

@@ -35,9 +35,9 @@ export function recordedIn(turn: TurnRecord | undefined): Pick<DemonstrationStep
   return {
     recorded: {
       actions,
-      ...(outcome === undefined ? {} : { outcome }),
-      ...(reward === undefined ? {} : { reward }),
+      outcome,
+      reward,
     },
-    screen: { ...(text === undefined ? {} : { text }), ...(textOnly === undefined ? {} : { textOnly }) },
+    screen: { text, textOnly },
   };
 }

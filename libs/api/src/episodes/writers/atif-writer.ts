@@ -138,9 +138,7 @@ function agentStep(turn: Turn, id: number, after: object | undefined): object {
     source: 'agent',
     message: turn.text,
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    ...(content.length === 0
-      ? {}
-      : { observation: { results: [{ ...(call === undefined ? {} : { source_call_id: call }), content }] } }),
+    ...(content.length === 0 ? {} : { observation: { results: [{ source_call_id: call, content }] } }),
     metrics: {
       prompt_tokens: turn.promptTokenIds.length,
       completion_tokens: turn.tokenIds.length,

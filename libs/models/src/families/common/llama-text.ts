@@ -95,7 +95,7 @@ function parseRope(reader: ConfigReader): RopeConfig {
     theta: theta.number('rope_theta', 10_000),
     sections: null,
     interleaved: false,
-    ...(scaling === undefined ? {} : { scaling }),
+    scaling,
   };
 }
 
