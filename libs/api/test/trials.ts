@@ -41,17 +41,23 @@ export class Person {
   }
 
   /** In CSS pixels of the page under test. */
-  async click(x: number, y: number, options: { clickCount?: number } = {}): Promise<void> {
+  async click(
+    x: number,
+    y: number,
+    options: { clickCount?: number; button?: 'left' | 'right' } = {},
+  ): Promise<void> {
     const { place, scale } = await this.picture();
     await this.page.mouse.click(place.x + x * scale, place.y + y * scale, options);
   }
 
-  async drag([x, y]: [number, number], [toX, toY]: [number, number]): Promise<void> {
+  /** Presses at the first point, passes the others and releases at the last one. */
+  async drag(...path: [number, number][]): Promise<void> {
     const { place, scale } = await this.picture();
     const { mouse } = this.page;
-    await mouse.move(place.x + x * scale, place.y + y * scale);
-    await mouse.down();
-    await mouse.move(place.x + toX * scale, place.y + toY * scale);
+    for (const [index, [x, y]] of path.entries()) {
+      await mouse.move(place.x + x * scale, place.y + y * scale, { steps: index === 0 ? 1 : 3 });
+      if (index === 0) await mouse.down();
+    }
     await mouse.up();
   }
 

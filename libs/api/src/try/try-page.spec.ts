@@ -197,7 +197,7 @@ describe('by hand', () => {
     await Promise.all([waits(), isRefused()]);
   }, 120_000);
 
-  it('clicks, strokes, keys, the wheel and the right button are actions; what is none is refused', async () => {
+  it('clicks, strokes along a path, keys, the wheel and the right button are actions, with the modifiers that are held; what is none is refused', async () => {
     const { ended, url } = byHand({ task: 'Play' });
     const address = await url;
     const person = await trials.visit(address);
@@ -215,6 +215,29 @@ describe('by hand', () => {
       'drag 30, 200 → 100, 200',
       expect.stringMatching(/^scroll down 3 /),
     ]);
+    const { keyboard } = person.page;
+    await keyboard.down('Control');
+    await person.click(100, 40);
+    await keyboard.down('Shift');
+    await person.click(100, 60, { clickCount: 2 });
+    await keyboard.up('Shift');
+    await person.click(100, 80, { button: 'right' });
+    await person.page.mouse.wheel(0, -200);
+    await person.sees(9);
+    await keyboard.up('Control');
+    await person.drag([40, 400], [40, 480], [240, 480], [240, 400]);
+    await keyboard.down('Shift');
+    await person.drag([40, 400], [240, 400]);
+    await keyboard.up('Shift');
+    await person.sees(11);
+    expect((await person.turns()).toReversed().slice(5)).toEqual([
+      'ctrl + click 50, 20',
+      'ctrl + shift + double click 50, 30',
+      'ctrl + right click 50, 40',
+      'ctrl + scroll up 2 50, 40',
+      'drag 20, 200 → 120, 200 via 2 points',
+      'shift + drag 20, 200 → 120, 200',
+    ]);
     const post = (path: string, body: string, type = 'application/json', headers = {}) =>
       fetch(new URL(path, address), { method: 'POST', body, headers: { 'content-type': type, ...headers } });
     const saidTo = async (body: string) =>
@@ -231,7 +254,7 @@ describe('by hand', () => {
     await person.press('I’m done');
     await expect(ended).rejects.toThrow(/nothing that could be checked has changed|no check can be made/);
     await person.page.close();
-  }, 60_000);
+  }, 120_000);
 
   it('is left by a key, and Tab goes to the page; Undo takes back the last action on a page opened afresh', async () => {
     const { ended, url } = byHand({ task: 'Undo' });

@@ -1,4 +1,5 @@
 import { useId } from 'react';
+import { plural } from './format';
 
 type Action = Record<string, unknown>;
 type Point = [number, number];
@@ -142,7 +143,7 @@ function strokeOf(action: Action, size: Size): Point[] | null {
   ];
 }
 
-/** An action in a few words: `click 83, 41`, `type “milk”`. */
+/** An action in a few words: `click 83, 41`, `type “milk”`, `drag 3, 5 → 80, 5 via 2 points`. */
 export function describe(action: Action): string {
   const { modifiers, ...plain } = action;
   return Array.isArray(modifiers)
@@ -159,8 +160,10 @@ function describePlain(action: Action): string {
   if (name === 'button') return `button ${String(rest.button)}`;
   if (name === 'wait') return `wait ${String(rest.seconds)} s`;
   if (name === 'finish') return `finish: ${rest.success === true ? 'done' : 'failed'}`;
-  if (isPoint(rest.from) && isPoint(rest.to))
-    return `${String(name)} ${rest.from.join(', ')} → ${rest.to.join(', ')}`;
+  if (isPoint(rest.from) && isPoint(rest.to)) {
+    const via = Array.isArray(rest.via) ? ` via ${plural(rest.via.length, 'point')}` : '';
+    return `${String(name)} ${rest.from.join(', ')} → ${rest.to.join(', ')}${via}`;
+  }
   const words = [
     word(name).replace('_', ' '),
     word(rest.key),

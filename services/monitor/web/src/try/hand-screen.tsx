@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState, type KeyboardEvent, type MouseEvent, type PointerEvent } from 'react';
 import { Badge, Card, Problem } from '../ui';
 import { screenshotUrl, send, type Action, type View } from './live';
-import { isLeave, isText, keysOf } from './keys';
+import { heldOf, isLeave, isText, keysOf } from './keys';
 import { useGestures } from './gestures';
 import { shapeOf } from './turns';
 
@@ -48,16 +48,17 @@ export function HandScreen({ view }: { view: View }) {
     if (event.button !== 0) return;
     // A drag may leave the picture.
     event.currentTarget.setPointerCapture(event.pointerId);
-    gestures.pressed(at(event));
+    gestures.pressed(at(event), heldOf(event));
   };
   const onPointerUp = (event: PointerEvent) => {
     if (event.button === 0) gestures.released(at(event));
   };
   const onContextMenu = (event: MouseEvent) => {
     event.preventDefault();
-    const [x, y] = at(event);
-    gestures.flush();
-    act({ action: 'right_click', x, y });
+    // With the left button, this is Ctrl and a click on macOS.
+    const isLeft = event.button === 0;
+    if (isLeft) gestures.forget();
+    gestures.rightClicked(at(event), isLeft ? [] : heldOf(event));
   };
   const hand = useRef<HTMLDivElement>(null);
   const onWheel = useRef((_: WheelEvent): void => undefined);
@@ -65,7 +66,9 @@ export function HandScreen({ view }: { view: View }) {
     // Scroll the displayed page instead of this one.
     event.preventDefault();
     const pixels = PIXELS_OF_WHEEL[event.deltaMode] ?? 1;
-    gestures.scrolled(at(event), event.deltaX * pixels, event.deltaY * pixels);
+    // Browsers turn Shift and the wheel into scrolling to the side.
+    const held = heldOf(event).filter((key) => key !== 'shift' || event.deltaX === 0);
+    gestures.scrolled(at(event), event.deltaX * pixels, event.deltaY * pixels, held);
   };
   useEffect(() => {
     const element = hand.current!;
@@ -117,6 +120,7 @@ export function HandScreen({ view }: { view: View }) {
         onKeyDown={onKeyDown}
         onPaste={(event) => gestures.typed(event.clipboardData.getData('text/plain'))}
         onPointerDown={onPointerDown}
+        onPointerMove={(event) => gestures.moved(at(event))}
         onPointerUp={onPointerUp}
         onContextMenu={onContextMenu}
         onPointerCancel={() => gestures.forget()}
@@ -137,9 +141,9 @@ export function HandScreen({ view }: { view: View }) {
       </div>
       <Problem error={error} />
       <p className="note">
-        Click, drag, scroll and type on the picture: each becomes an action as an agent’s would. Keys, Tab
-        too, go to the page; Ctrl+M leaves the picture. Undo opens the page again and repeats all but the last
-        action.
+        Click, drag, scroll and type on the picture: each becomes an action as an agent’s would, also while
+        you hold Ctrl, Shift, Alt or Meta. A drag keeps the bends of its path. Keys, Tab too, go to the page;
+        Ctrl+M leaves the picture. Undo opens the page again and repeats all but the last action.
         {view.isSecretFocus && <Badge tone="warn">what you type now is kept out of files and logs</Badge>}
       </p>
     </Card>

@@ -1,9 +1,12 @@
-interface Pressed {
-  key: string;
+interface Modified {
   ctrlKey: boolean;
   metaKey: boolean;
   altKey: boolean;
   shiftKey: boolean;
+}
+
+interface Pressed extends Modified {
+  key: string;
   getModifierState(name: string): boolean;
 }
 
@@ -32,13 +35,17 @@ export function isText(event: Pressed): boolean {
 }
 
 /** The keys of an action, modifiers first; null for a lone modifier and for unsupported keys. */
-export function keysOf({ key, ctrlKey, metaKey, altKey, shiftKey }: Pressed): string[] | null {
+export function keysOf(event: Pressed): string[] | null {
+  const { key } = event;
   const name =
     NAMES[key] ?? (/^F\d+$/.test(key) ? key.toLowerCase() : isCharacter(key) ? key.toLowerCase() : null);
-  if (name === null) return null;
+  return name === null ? null : [...heldOf(event), name];
+}
+
+/** The modifiers that are held during an event of the keyboard or the pointer. */
+export function heldOf({ ctrlKey, metaKey, altKey, shiftKey }: Modified): string[] {
   const modifiers = { ctrl: ctrlKey, alt: altKey, shift: shiftKey, meta: metaKey };
-  const held = Object.entries(modifiers).flatMap(([modifier, isHeld]) => (isHeld ? [modifier] : []));
-  return [...held, name];
+  return Object.entries(modifiers).flatMap(([modifier, isHeld]) => (isHeld ? [modifier] : []));
 }
 
 /** Ctrl+M leaves the picture, as in code editors: all other keys belong to the page. */
