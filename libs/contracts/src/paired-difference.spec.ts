@@ -1,4 +1,9 @@
-import { independentDifference, pairedDifference } from './paired-difference';
+import {
+  independentDifference,
+  isIndependentSignificant,
+  isPairedSignificant,
+  pairedDifference,
+} from './paired-difference';
 
 describe('the difference of two that tried the same', () => {
   it('has the interval that Newcombe gives for his example of 36, 12, 2 and 0 pairs', () => {
@@ -51,5 +56,38 @@ describe('the difference of two that tried different things', () => {
     const none = { successes: 0, episodes: 0 };
     expect(independentDifference(none, { successes: 1, episodes: 1 })).toBeNull();
     expect(independentDifference({ successes: 1, episodes: 1 }, none)).toBeNull();
+  });
+});
+
+describe('whether a difference is significant', () => {
+  it.each([
+    // p = 2 · 0.5^n where all that differ do so in one direction: 0.25, 0.0625, 0.03125.
+    [0, 3, false],
+    [0, 5, false],
+    [0, 6, true],
+    [6, 0, true],
+    // R: binom.test(2, 12)$p.value = 0.0386, binom.test(3, 12)$p.value = 0.146
+    [2, 10, true],
+    [3, 9, false],
+    [0, 0, false],
+    [400, 600, true],
+  ])('of pairs: %i only by the first, %i only by the second', (onlyFirst, onlySecond, expected) => {
+    expect(isPairedSignificant({ both: 5, onlyFirst, onlySecond, neither: 1 })).toBe(expected);
+  });
+
+  it.each([
+    // R: fisher.test(matrix(c(1, 3, 4, 0), 2))$p.value = 0.1429; c(0, 4, 4, 0): 0.02857; c(3, 7, 9, 1): 0.0198
+    [[1, 4], [4, 4], false],
+    [[0, 4], [4, 4], true],
+    [[3, 10], [9, 10], true],
+    [[9, 10], [3, 10], true],
+    [[5, 10], [5, 10], false],
+    [[300, 1000], [360, 1000], true],
+  ] as const)('of different episodes: %j, %j', ([a, n], [b, m], expected) => {
+    const [before, after] = [
+      { successes: a, episodes: n },
+      { successes: b, episodes: m },
+    ];
+    expect(isIndependentSignificant(before, after)).toBe(expected);
   });
 });

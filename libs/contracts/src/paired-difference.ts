@@ -57,6 +57,49 @@ export function independentDifference(
   };
 }
 
+/** A p-value below this is significant. */
+const SIGNIFICANT = 0.05;
+
+/**
+ * Whether the rates of the two differ by more than chance, by McNemar's exact test with p < 0.05. Newcombe's interval
+ * can leave out 0 with three pairs that differ, which chance alone turns the same way in one of four cases.
+ */
+export function isPairedSignificant({ onlyFirst, onlySecond }: Pairs): boolean {
+  const apart = onlyFirst + onlySecond;
+  const lower = Array.from({ length: Math.min(onlyFirst, onlySecond) + 1 }, (_, k) =>
+    Math.exp(logChoose(apart, k) - apart * Math.LN2),
+  );
+  return 2 * sum(lower) < SIGNIFICANT;
+}
+
+/** The same of different episodes, by Fisher's exact test. */
+export function isIndependentSignificant(
+  before: { successes: number; episodes: number },
+  after: { successes: number; episodes: number },
+): boolean {
+  const successes = before.successes + after.successes;
+  const all = before.episodes + after.episodes;
+  const least = Math.max(0, successes - after.episodes);
+  const most = Math.min(before.episodes, successes);
+  const probability = (k: number): number =>
+    Math.exp(
+      logChoose(before.episodes, k) + logChoose(after.episodes, successes - k) - logChoose(all, successes),
+    );
+  const found = probability(before.successes);
+  const possible = Array.from({ length: most - least + 1 }, (_, index) => probability(least + index));
+  // Rounding must not separate equally probable outcomes.
+  return sum(possible.filter((each) => each <= found * (1 + 1e-7))) < SIGNIFICANT;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** Natural logarithm of n over k. */
+function logChoose(n: number, k: number): number {
+  return sum(Array.from({ length: k }, (_, index) => Math.log((n - index) / (index + 1))));
+}
+
 /** Correlation of the two outcomes, with continuity correction if it is positive; 0 if one of them is constant. */
 function correlation({ both, onlyFirst, onlySecond, neither }: Pairs): number {
   const margins = (both + onlyFirst) * (onlySecond + neither) * (both + onlySecond) * (onlyFirst + neither);

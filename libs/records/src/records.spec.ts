@@ -340,7 +340,10 @@ describe.each(backends)('records on %s', (_name, start) => {
         description: 'Do',
         before: { successes: 1, episodes: 4 },
         after: { successes: 3, episodes: 4 },
-        change: { value: 0.5, interval: [expect.closeTo(-0.135, 3), expect.closeTo(0.789, 3)] },
+        change: {
+          ...{ value: 0.5, interval: [expect.closeTo(-0.135, 3), expect.closeTo(0.789, 3)] },
+          isSignificant: false,
+        },
       },
     ]);
     expect((await listRuns(database.dataSource)).map(({ id }) => id)).toEqual([RUN]);

@@ -167,8 +167,8 @@ export interface TaskScoreView {
   before: { successes: number; episodes: number } | null;
   /** The latest evaluation after the baseline. */
   after: { successes: number; episodes: number } | null;
-  /** After minus before, with its 95 % interval (Newcombe); null without both. */
-  change: { value: number; interval: [number, number] } | null;
+  /** After minus before, with its 95 % interval (Newcombe) and Fisher's exact test (p < 0.05); null without both. */
+  change: { value: number; interval: [number, number]; isSignificant: boolean } | null;
 }
 
 /**
@@ -179,6 +179,8 @@ export interface RateDifference {
   /** Paired 95 % interval. */
   interval: [number, number];
   pairs: number;
+  /** McNemar's exact test: p < 0.05. */
+  isSignificant: boolean;
 }
 
 export interface ComparedScore {

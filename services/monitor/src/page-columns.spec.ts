@@ -112,6 +112,37 @@ test('only runs that are listed count: without a difference, no option is offere
 });
 
 test.each(VIEWPORTS)(
+  'compared runs show the options that differ between them, at $width px',
+  async (viewport) => {
+    await page.setViewportSize(viewport);
+    const trained = { type: 'train_step', runId: 'narrow', step: 1, rolloutIds: [], metrics: {} } as const;
+    await opened.bus.event(trained, 'trained');
+    await open('');
+    const link = page.getByRole('link', { name: 'Compare runs' });
+    await eventually('the runs that have trained', async () =>
+      /compare\/(narrow,wide|wide,narrow)$/.test((await link.getAttribute('href')) ?? ''),
+    );
+    await open('compare/narrow,wide');
+    const row = page.locator('.differences tbody tr').first();
+    await row.waitFor();
+    expect((await row.innerText()).split(/\s+/)).toEqual(['training.learning_rate', '0.001', '0.002']);
+    await expectSound('compare-differences');
+    await page.getByLabel('wide-again').check();
+    await eventually('three runs', async () => (await row.locator('td').count()) === 3);
+    await open('compare/wide,wide-again');
+    await page.getByText('These runs have the same configuration, or none is recorded.').waitFor();
+  },
+);
+
+test('differences are those of named runs; other names are refused', async () => {
+  expect(await api<DifferingOption[]>('run-differences?run=narrow&run=wide&run=none')).toEqual([
+    { path: 'training.learning_rate', values: { narrow: 0.001, wide: 0.002 } },
+  ]);
+  expect(await api<DifferingOption[]>('run-differences?run=narrow')).toEqual([]);
+  expect(await api('run-differences?run=a%00b')).toMatchObject({ statusCode: 400 });
+});
+
+test.each(VIEWPORTS)(
   'a table shows success by task and version and leads to episodes, at $width px',
   async (viewport) => {
     await page.setViewportSize(viewport);
@@ -150,6 +181,12 @@ test('episodes are found by a check that failed, from the list and from an episo
   expect(page.url()).toMatch(/\?failedCheck=wifi\+equals\+true$/);
   await expectSound('failed-check');
   await open('episodes/wide-1-0-2');
+  await page.locator('.why').waitFor();
+  expect(await opened.text('.why li')).toEqual([
+    'wifi equals true: found false',
+    'volume at least 40: found 20',
+    'The agent reported success.',
+  ]);
   await page.getByRole('link', { name: 'episodes that fail it' }).first().click();
   await eventually('the same failures', async () => (await episodes.count()) === 34);
   expect(await page.getByLabel('Failed check').inputValue()).toBe('wifi equals true');

@@ -78,6 +78,7 @@ describe('tokens of an answer', () => {
     const [first] = await blamed.getByRole('button').allInnerTexts();
     const [, text, push] = /^(.+?)\s*−(\S+)$/.exec(first)!;
     expect(Number(push)).toBeGreaterThan(0);
+    expect(await page.locator('.token-legend').innerText()).toContain('Underlined: blamed (red)');
     await page.getByLabel('Colour').selectOption('blame and credit');
     expect(page.url()).toMatch(/colour=push$/);
     await blamed.getByRole('button').first().click();

@@ -214,6 +214,11 @@ it.each(['light', 'dark'] as const)(
         'Held by e1',
       ]),
     );
+    expect((await opened.text('.why li')).slice(-3)).toEqual([
+      'All checks held after turn 2, but not at the end.',
+      'The agent reported success.',
+      '1 unknown action.',
+    ]);
     const phases = await opened.text('.shares');
     expect(phases.join(' ').replace(/\s+/g, ' ')).toMatch(/Phases of 4\.0 s .*plays turns 2\.5 s/);
     expect(await overflowOf(page)).toBeLessThanOrEqual(0);

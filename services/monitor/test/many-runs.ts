@@ -8,7 +8,8 @@ export const RUNS = 500;
 const EPISODES_OF_BUSY = 10_000;
 /** Of each other run. */
 const EPISODES = 20;
-const STEPS = 500;
+/** Of the busy run. */
+export const STEPS_OF_BUSY = 500;
 
 /** Fills a migrated database with 500 runs, 20,000 episodes and their steps. */
 export async function fillWithRuns(dataSource: DataSource): Promise<void> {
@@ -21,15 +22,15 @@ export async function fillWithRuns(dataSource: DataSource): Promise<void> {
     ...episodes(`'${BUSY}'`, 1, EPISODES_OF_BUSY),
     ...episodes(`'run-' || lpad((1 + n % ${RUNS - 1})::text, 3, '0')`, 0, EPISODES * (RUNS - 1)),
     `INSERT INTO steps (run_id, event_key, step, at, metrics, rollout_ids)
-     SELECT '${BUSY}', n::text, n, now() - (${STEPS} - n) * interval '1 second',
+     SELECT '${BUSY}', n::text, n, now() - (${STEPS_OF_BUSY} - n) * interval '1 second',
        (SELECT jsonb_object_agg('load/metric_' || k, random() * n) FROM generate_series(1, 55) k)
          || jsonb_build_object('optim/loss', random(), 'optim/entropy', random(), 'env/all/success', random(),
            'env/all/reward/total', random(), 'optim/kl_sample_train_v2', random() * 1e-6, 'optim/tokens', 2000 + n),
        ARRAY(SELECT '1-' || (n * 20 + k) FROM generate_series(1, 20) k)
-     FROM generate_series(1, ${STEPS}) n`,
+     FROM generate_series(1, ${STEPS_OF_BUSY}) n`,
     `INSERT INTO checkpoints (run_id, name, step, path, adapter_digest, at)
      SELECT '${BUSY}', lpad(n::text, 6, '0'), n, '/runs/${BUSY}/checkpoints/' || n, encode(sha256(n::text::bytea), 'hex'), now()
-     FROM generate_series(10, ${STEPS}, 10) n`,
+     FROM generate_series(10, ${STEPS_OF_BUSY}, 10) n`,
     'ANALYZE',
   ]) {
     await dataSource.query(statement);

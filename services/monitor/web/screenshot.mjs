@@ -1,8 +1,9 @@
-// Takes the README's screenshots of a real run:
+// Takes the pictures of the README and the guide:
 //   node services/monitor/web/screenshot.mjs http://127.0.0.1:8080 <run> [path of a Chromium]
-// writes screenshot.png (the run) and episode.png (its longest success) beside this file.
+// writes screenshot.png (the run, for the README) and pictures/*.webp (pages, for the guide) beside this file.
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright';
+import sharp from 'sharp';
 
 const [url, run, executablePath] = process.argv.slice(2);
 if (run === undefined) {
@@ -20,13 +21,23 @@ async function take(path, ready, file) {
   await page.goto(`${url}/#/${path}`);
   await page.locator(ready).first().waitFor();
   await page.waitForTimeout(500);
-  await page.screenshot({ path: here(file), fullPage: true });
+  const isPicture = file.endsWith('.webp');
+  const png = await page.screenshot({ fullPage: !isPicture });
+  await (isPicture ? sharp(png).webp({ quality: 80 }) : sharp(png)).toFile(here(file));
   console.log(here(file));
 }
 
-const query = 'success=yes&purpose=train&limit=200';
-const { episodes } = await (await fetch(`${url}/api/runs/${run}/episodes?${query}`)).json();
+const api = async (path) => (await fetch(`${url}/api/${path}`)).json();
+const { episodes } = await api(`runs/${run}/episodes?success=no&purpose=train&limit=200`);
 const longest = episodes.toSorted((a, b) => b.turnCount - a.turnCount).at(0);
+const trained = (await api('runs?sort=steps')).filter(({ steps }) => steps > 0).map(({ id }) => id);
+const others = trained.filter((id) => id !== run).slice(0, 4);
+const { steps } = await api(`runs/${run}`);
+
 await take(`runs/${run}`, '.chart canvas', 'screenshot.png');
-if (longest !== undefined) await take(`episodes/${longest.id}`, '.overlay', 'episode.png');
+await take('?columns=training.learning_rate', '.rows tbody tr', 'pictures/runs.webp');
+await take(`compare/${[run, ...others].join()}`, '.chart canvas', 'pictures/compare.webp');
+await take(`runs/${run}/steps/${steps}`, '.group', 'pictures/step.webp');
+await take(`runs/${run}/evaluations`, '.compared', 'pictures/evaluations.webp');
+if (longest !== undefined) await take(`episodes/${longest.id}`, '.overlay', 'pictures/episode.webp');
 await browser.close();

@@ -1,4 +1,4 @@
-import { independentDifference } from '@ui-rl/contracts';
+import { independentDifference, isIndependentSignificant } from '@ui-rl/contracts';
 import type { DataSource } from 'typeorm';
 import type { Curves, StepCurves, TaskScoreView, TrainingCurve } from '../views';
 
@@ -174,5 +174,7 @@ export async function readTaskScores(dataSource: DataSource, runId: string): Pro
 
 function changeOf({ before, after }: TaskScoreView): TaskScoreView['change'] {
   const change = before === null || after === null ? null : independentDifference(before, after);
-  return change === null ? null : { value: change.difference, interval: change.interval };
+  if (change === null) return null;
+  const { difference: value, interval } = change;
+  return { value, interval, isSignificant: isIndependentSignificant(before!, after!) };
 }

@@ -1,4 +1,4 @@
-import { pairedDifference, wilson, type Pairs } from '@ui-rl/contracts';
+import { isPairedSignificant, pairedDifference, wilson, type Pairs } from '@ui-rl/contracts';
 import type { DataSource } from 'typeorm';
 import type { ComparedScore, EvaluationComparison, EvaluationView, RateDifference } from '../views';
 import { evaluationsOf } from './runs';
@@ -141,5 +141,6 @@ function differenceOf(rows: readonly PairRow[]): RateDifference | null {
     value: found.difference,
     interval: found.interval,
     pairs: both + onlyFirst + onlySecond + neither,
+    isSignificant: isPairedSignificant(pairs),
   };
 }

@@ -39,6 +39,7 @@ import {
 import { describeRun, redactRunFile } from '@ui-rl/settings';
 import { DataSource } from 'typeorm';
 import { Deltas } from './deltas';
+import { DifferencesQuery } from './differences-query';
 import { differingOptions } from './differing-options';
 import { EpisodeQuery } from './episode-query';
 import { found } from './found';
@@ -62,10 +63,13 @@ export class ApiController {
     return listRuns(this.dataSource, query);
   }
 
-  /** The options whose values differ between runs of a list; parameters as for `/api/runs`. */
+  /**
+   * The options whose values differ between runs of a list; parameters as for `/api/runs`, or `run`, once or several
+   * times, names the runs.
+   */
   @Get('run-differences')
-  async differences(@Query() query: RunQuery): Promise<DifferingOption[]> {
-    const ids = await listRunIds(this.dataSource, query);
+  async differences(@Query() { run, ...query }: DifferencesQuery): Promise<DifferingOption[]> {
+    const ids = run ?? (await listRunIds(this.dataSource, query));
     return differingOptions(await readRunOptions(this.dataSource, ids), this.components);
   }
 

@@ -236,7 +236,8 @@ function options(latest: Latest, width: number, setCursor: (cursor: Cursor | nul
   return {
     width,
     height,
-    padding: [10, 12, 0, 0],
+    // Half of the last label of a time axis.
+    padding: [10, x === 'time' ? 26 : 12, 0, 0],
     legend: { show: false },
     scales: {
       x: { time: x === 'time', range: xRange },
@@ -250,7 +251,7 @@ function options(latest: Latest, width: number, setCursor: (cursor: Cursor | nul
       { ...axis, size: 26, label: x, labelSize: 16, ...TICKS[axisOf(x)] },
       {
         ...axis,
-        size: 54,
+        size: (_, ticks) => Math.max(54, ...(ticks ?? []).map((tick) => 14 + tick.length * 6.4)),
         label: y,
         values: (_, ticks, _axis, _space, increment) =>
           ticks.map((tick) => (isLog ? logTick(unit, tick) : tickText(unit, tick, increment))),

@@ -3,6 +3,7 @@ import type { Curves, RunSummary, StepCurves } from '@ui-rl/records';
 import { useEffect, useId, useMemo, useState } from 'react';
 import { curvesPath, fetchJson, useApi, useLoaded, useVersion } from './api';
 import { Chart, type ChartSeries } from './chart';
+import { CompareDifferences } from './compare-differences';
 import {
   ChartControls,
   type ChartSettings,
@@ -12,10 +13,10 @@ import {
 } from './chart-settings';
 import { number, percent, smooth, type Unit } from './format';
 import { links, replaceBy, useParam, useTitle } from './route';
+import { MAX_OVERLAID } from './run-kind';
+import { titleOf } from './run-labels';
 import { Card, Empty, Problem } from './ui';
 
-/** The number of distinguishable colours. */
-const MAX_RUNS = 5;
 const SUCCESS = 'env/all/success';
 const REWARD = 'env/all/reward/total';
 const FAVOURITES = ['optim/entropy', 'optim/kl_sample_train_v2', 'optim/loss', 'env/all/turns_per_episode'];
@@ -31,7 +32,7 @@ const values = (value: number) => number(value, 3);
 
 /** Overlays several runs, step by step. */
 export function CompareView({ runs }: { runs: string[] }) {
-  const shown = runs.filter((id) => id !== '').slice(0, MAX_RUNS);
+  const shown = runs.filter((id) => id !== '').slice(0, MAX_OVERLAID);
   const names = useNames(shown);
   const [chosen, choose] = useParam('metric');
   const metric = names.includes(chosen) ? chosen : names.at(0);
@@ -87,6 +88,7 @@ export function CompareView({ runs }: { runs: string[] }) {
           />
         </div>
       )}
+      {shown.length > 1 && <CompareDifferences runs={shown} colorOf={colorOf} />}
     </>
   );
 }
@@ -102,10 +104,11 @@ const OFFERED = 10;
 function Chooser({ runs }: { runs: string[] }) {
   const [search, setSearch] = useState('');
   const note = useId();
-  const query = new URLSearchParams({ limit: String(OFFERED + MAX_RUNS), search });
+  const query = new URLSearchParams({ limit: String(OFFERED + MAX_OVERLAID), search });
   const { data, error } = useApi<RunSummary[]>(`api/runs?${query.toString()}`, useVersion(null));
   const known = (data ?? []).map(({ id }) => id).filter((id) => !runs.includes(id));
   const all = [...runs, ...known.slice(0, OFFERED)];
+  const titles = new Map((data ?? []).map((run) => [run.id, titleOf(run)]));
   return (
     <Card
       title="Runs"
@@ -122,7 +125,8 @@ function Chooser({ runs }: { runs: string[] }) {
     >
       <Problem error={error} />
       <p className="note" id={note}>
-        {search === '' ? `The ${OFFERED} newest other runs` : 'Matching runs'}; up to {MAX_RUNS} at a time.
+        {search === '' ? `The ${OFFERED} newest other runs` : 'Matching runs'}; up to {MAX_OVERLAID} at a
+        time.
         {data !== null &&
           search !== '' &&
           known.length === 0 &&
@@ -137,11 +141,11 @@ function Chooser({ runs }: { runs: string[] }) {
               <input
                 type="checkbox"
                 checked={index >= 0}
-                disabled={index < 0 && runs.length >= MAX_RUNS}
+                disabled={index < 0 && runs.length >= MAX_OVERLAID}
                 onChange={() => replaceBy(links.compare(next))}
               />
               <i style={index < 0 ? {} : { background: `var(${colorOf(index)})` }} />
-              {id}
+              {titles.get(id) ?? id}
             </label>
           );
         })}
@@ -166,8 +170,8 @@ function useNames(runs: string[]): string[] {
   }, [data]);
 }
 
-/** The curves of all runs, except those that have not arrived or are not recorded. */
-function useCurves(runs: string[], metrics: string[]): { curves: RunCurves[]; error: string | null } {
+/** The curves of all runs that are recorded; null until the first ones arrive. */
+function useCurves(runs: string[], metrics: string[]): { curves: RunCurves[] | null; error: string | null } {
   const { data, error } = useLoaded(`${runs.join()} ${metrics.join()}`, useVersion(null, 5_000), (signal) =>
     settled(runs, signal, async (id, index): Promise<RunCurves> => {
       const { steps } = await fetchJson<Curves>(curvesPath(id, metrics), signal);
@@ -175,11 +179,11 @@ function useCurves(runs: string[], metrics: string[]): { curves: RunCurves[]; er
     }),
   );
   // While another selection is loading, runs that are in both stay on the screen.
-  const [last, keep] = useState<RunCurves[]>([]);
+  const [last, keep] = useState<RunCurves[] | null>(null);
   useEffect(() => {
     if (data !== null) keep(data.found);
   }, [data]);
-  if (data === null) return { curves: last.filter(({ id }) => runs.includes(id)), error };
+  if (data === null) return { curves: last?.filter(({ id }) => runs.includes(id)) ?? null, error };
   return { curves: data.found, error: data.error };
 }
 
@@ -205,7 +209,8 @@ async function settled<T>(
 
 interface OverlayProps {
   title: string;
-  curves: RunCurves[];
+  /** Null until they are loaded. */
+  curves: RunCurves[] | null;
   metric: string | undefined;
   y: string;
   unit: Unit;
@@ -218,7 +223,7 @@ function Overlay({ title, curves, metric, y, unit, format, yRange, aside }: Over
   const settings = useChartSettings();
   const { over, smoothing, isLog } = settings;
   const series = useMemo(() => {
-    const having = curves.filter(({ steps }) => metric !== undefined && metric in steps.metrics);
+    const having = (curves ?? []).filter(({ steps }) => metric !== undefined && metric in steps.metrics);
     return having.map(({ id, color, steps }): ChartSeries => ({
       ...{ label: id, color, x: comparablePlaces(steps, settings) },
       y: smooth(steps.metrics[metric!], smoothing),
@@ -227,12 +232,12 @@ function Overlay({ title, curves, metric, y, unit, format, yRange, aside }: Over
   return (
     <Card title={smoothing === 1 ? title : `${title}, ${smoothingText(smoothing)} steps`} aside={aside}>
       {series.length === 0 ? (
-        <Empty>None of these runs has trained a step that has it.</Empty>
+        <Empty>{curves === null ? 'Loading …' : 'None of these runs has trained a step that has it.'}</Empty>
       ) : (
         <Chart
           title={title}
           series={series}
-          x={over === 'time' ? 'hours' : placesOf(curves[0].steps, settings).name}
+          x={over === 'time' ? 'hours' : placesOf(curves![0].steps, settings).name}
           y={y}
           unit={unit}
           isLog={isLog}

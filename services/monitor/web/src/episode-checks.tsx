@@ -55,7 +55,7 @@ function CheckLine({ run, judged: { check, text, holds, found } }: { run: string
   );
 }
 
-function CheckWords({ check }: { check: JudgedCheck['check'] }): ReactNode {
+export function CheckWords({ check }: { check: JudgedCheck['check'] }): ReactNode {
   if (check.kind === undefined || check.kind === 'state') {
     return (
       <>

@@ -5,7 +5,8 @@ import { Downloads } from './download';
 import { EpisodeChecks } from './episode-checks';
 import { EpisodeCourse } from './episode-course';
 import { EpisodePlayer } from './episode-player';
-import { count, day, duration, number } from './format';
+import { FailureReasons } from './failure-reasons';
+import { count, day, duration, number, plural } from './format';
 import { links, useTitle } from './route';
 import { partsOf } from './turn-details';
 import { GroupStrip } from './group-strip';
@@ -48,6 +49,7 @@ function Episode({ episode }: { episode: JudgedEpisode }) {
         <Downloads episode={episode} />
       </header>
       {episode.invalidReason !== null && <Problem error={`Invalid: ${episode.invalidReason}`} />}
+      <FailureReasons episode={episode} />
       <Summary episode={episode} />
       <EpisodePlayer episode={episode} />
       {episode.group.length > 1 && (
@@ -82,7 +84,7 @@ function Summary({ episode }: { episode: EpisodeDetail }) {
       <Stat
         label="Turns"
         value={count(episode.turnCount)}
-        note={`${count(episode.tokenCount)} sampled tokens`}
+        note={plural(episode.tokenCount, 'sampled token')}
       />
       <Stat
         label="Time"

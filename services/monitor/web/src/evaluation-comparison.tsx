@@ -1,6 +1,6 @@
 import type { ComparedEvaluation, ComparedScore, EvaluationComparison, RateDifference } from '@ui-rl/records';
 import { useApi } from './api';
-import { count, day, goalSet, percent, points } from './format';
+import { count, day, goalSet, percent, plural, points } from './format';
 import { links, type PlayedFor, useParam } from './route';
 import { RateScale } from './runs-view';
 import { Card, Empty, Problem } from './ui';
@@ -71,7 +71,7 @@ function Comparison({ run, comparison, compareTo }: ComparisonProps) {
           </thead>
           <tbody>
             <tr className="all">
-              <td>All {count(tasks.length)} tasks</td>
+              <td>{tasks.length === 1 ? 'All episodes' : `All ${count(tasks.length)} tasks`}</td>
               {evaluations.map((evaluation) => (
                 <Score
                   key={evaluation.evaluationId}
@@ -106,9 +106,11 @@ function Comparison({ run, comparison, compareTo }: ComparisonProps) {
       {evaluations.length > 1 && reference !== undefined && (
         <p className="note">
           <span className="up">▲</span> <span className="down">▼</span> differ from “{nameOf(reference)}”
-          beyond chance, in percentage points: the 95 % interval of the difference leaves out 0. Compared are
-          episodes of the same task that began in the same way. Bars have the Wilson interval of the rate, 95
-          %.
+          beyond chance, in percentage points (McNemar’s exact test, p &lt; 0.05). Compared are episodes of
+          the same task that began in the same way
+          {evaluations.every(({ difference }) => difference === null) && ': none are recorded'}. Bars have the
+          Wilson interval of the rate, 95 %.
+          {tasks.length > 10 && ' Chance alone marks up to one task in 20: trust the row of all tasks.'}
         </p>
       )}
     </Card>
@@ -156,7 +158,7 @@ function Score({ run, playedFor, score, invalid = 0, meanReward = null }: ScoreP
   const { successes, episodes, interval, difference } = score;
   const rate = episodes === 0 ? null : successes / episodes;
   const [low, high] = interval;
-  const counted = `${count(successes)} of ${count(episodes)} episodes`;
+  const counted = `${count(successes)} of ${plural(episodes, 'episode')}`;
   const words =
     rate === null
       ? 'no episode says whether it succeeded'
@@ -182,17 +184,14 @@ function scoreOf({ successRate, episodes, interval, difference }: ComparedEvalua
   return { successes: Math.round((successRate ?? 0) * episodes), episodes, interval, difference };
 }
 
-/** Whether the difference is significant. */
 function isApart(score: { difference: RateDifference | null } | null): boolean {
-  if (score === null || score.difference === null) return false;
-  const [low, high] = score.difference.interval;
-  return low > 0 || high < 0;
+  return score?.difference?.isSignificant === true;
 }
 
 function Difference({ difference }: { difference: RateDifference | null }) {
   if (difference === null) return null;
   const { value, interval, pairs } = difference;
-  const words = `in ${count(pairs)} pairs, 95 %: ${points(interval[0])} to ${points(interval[1])} points`;
+  const words = `in ${plural(pairs, 'pair')}, 95 %: ${points(interval[0])} to ${points(interval[1])} points`;
   if (!isApart({ difference })) {
     return (
       <span className="muted" title={words}>

@@ -1,7 +1,7 @@
 import type { RunDetail, TaskScoreView } from '@ui-rl/records';
 import { useApi } from './api';
 import { EvaluationComparisons } from './evaluation-comparison';
-import { goalSet, percent, points } from './format';
+import { goalSet, percent, plural, points } from './format';
 import { links } from './route';
 import { GOAL_SETS, isEvaluation } from './run-kind';
 import { beforeAfter, betterThanLast, RateBar } from './runs-view';
@@ -59,7 +59,10 @@ function SetScores({ set, run, scores }: { set: string; run: RunDetail; scores: 
                 <th>Task</th>
                 <th className="num">Before</th>
                 <th className="num">After</th>
-                <th className="num" title="percentage points; coloured if the 95 % interval leaves out 0">
+                <th
+                  className="num"
+                  title="percentage points; ▲ and ▼ differ beyond chance (Fisher’s exact test, p < 0.05)"
+                >
                   Points
                 </th>
               </tr>
@@ -93,9 +96,9 @@ function TaskRow({ score: { taskId, description, before, after, change } }: { sc
 /** Coloured only if it is significant: few episodes differ by chance. */
 function Change({ change }: { change: TaskScoreView['change'] }) {
   if (change === null) return <td className="num muted">–</td>;
-  const { value, interval } = change;
+  const { value, interval, isSignificant } = change;
   const [low, high] = interval;
-  const tone = low > 0 ? 'up' : high < 0 ? 'down' : 'muted';
+  const tone = !isSignificant ? 'muted' : value > 0 ? 'up' : 'down';
   const title = `95 %: ${points(low)} to ${points(high)} points${tone === 'muted' ? ', within chance' : ''}`;
   return (
     <td className={`num ${tone}`} title={title}>
@@ -115,7 +118,7 @@ function rate(score: Counted): number | null {
 function Score({ score }: { score: Counted }) {
   if (score === null) return <td className="num muted">–</td>;
   return (
-    <td className="num" title={`${score.successes} of ${score.episodes} episodes`}>
+    <td className="num" title={`${score.successes} of ${plural(score.episodes, 'episode')}`}>
       {percent(rate(score))}
       <meter min={0} max={1} value={rate(score) ?? 0} aria-label="Success rate" />
     </td>

@@ -1,7 +1,7 @@
 import type { GroupMember } from '@ui-rl/records';
-import type { CSSProperties, ReactNode } from 'react';
+import { type CSSProperties, type ReactNode, useState } from 'react';
 import { screenshotUrl } from './api';
-import { count, number } from './format';
+import { number, plural } from './format';
 import { links } from './route';
 import { Badge, Card, Result } from './ui';
 
@@ -54,6 +54,7 @@ interface TileProps {
 
 function Tile({ run, member, strongest, isCurrent }: TileProps) {
   const { id, lastScreenshot, status, success, reward, advantage, turnCount } = member;
+  const [isMissing, setMissing] = useState(false);
   return (
     <a
       className={`tile ${toneOf(advantage)}`}
@@ -61,10 +62,15 @@ function Tile({ run, member, strongest, isCurrent }: TileProps) {
       title={id}
       aria-current={isCurrent ? 'page' : undefined}
     >
-      {lastScreenshot === null ? (
+      {lastScreenshot === null || isMissing ? (
         <span className="no-screen" />
       ) : (
-        <img src={screenshotUrl(run, lastScreenshot)} alt="Last frame" loading="lazy" />
+        <img
+          src={screenshotUrl(run, lastScreenshot)}
+          alt="Last frame"
+          loading="lazy"
+          onError={() => setMissing(true)}
+        />
       )}
       <Result status={status} success={success} />
       <strong>{number(reward)}</strong>
@@ -75,7 +81,7 @@ function Tile({ run, member, strongest, isCurrent }: TileProps) {
           {number(Math.abs(advantage))}
         </span>
       )}
-      <span className="muted">{turnCount === 1 ? '1 turn' : `${count(turnCount)} turns`}</span>
+      <span className="muted">{plural(turnCount, 'turn')}</span>
     </a>
   );
 }

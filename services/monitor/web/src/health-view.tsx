@@ -19,6 +19,8 @@ export function HealthView({ run, version }: { run: RunDetail; version: number }
   const path = `api/runs/${encodeURIComponent(run.id)}`;
   const { data: recorded, error } = useApi<RecordedHealth>(`${path}/health`, version);
   const { data: live, error: liveError } = useApi<LiveHealth>(`${path}/live`, usePulse(POLL_MS));
+  // Usually, the services of a run that has ended are gone.
+  const isAsked = live !== null && (!isOver(run) || live.services.length > 0);
   return (
     <>
       <Problem error={error ?? liveError} />
@@ -26,10 +28,10 @@ export function HealthView({ run, version }: { run: RunDetail; version: number }
       <Services run={run} live={live} />
       {!isOver(run) && <RolloutsInProgress run={run.id} version={version} />}
       <div className="columns">
-        <TimeCard profile={recorded?.profile ?? null} />
-        <StalenessCard staleness={recorded?.staleness ?? null} config={run.config} />
-        <Queues run={run} live={live} />
-        <Machines services={live?.services ?? []} />
+        {recorded !== null && <TimeCard profile={recorded.profile} />}
+        {recorded !== null && <StalenessCard staleness={recorded.staleness} config={run.config} />}
+        {isAsked && <Queues run={run} live={live} />}
+        {isAsked && <Machines services={live.services} />}
       </div>
       {recorded !== null && (
         <p className="note">
@@ -39,7 +41,7 @@ export function HealthView({ run, version }: { run: RunDetail; version: number }
           {recorded.deadLetters > 0 && <a href={links.deadLetters}>dead letters</a>}
         </p>
       )}
-      <LogTails services={live?.services ?? []} />
+      {isAsked && <LogTails services={live.services} />}
     </>
   );
 }
@@ -54,7 +56,7 @@ function Services({ run, live }: { run: RunDetail; live: LiveHealth | null }) {
   );
   return (
     <Card title="Services">
-      {live?.hasBroker === false && (
+      {live?.hasBroker === false && !isOver(run) && (
         <p className="note">
           This monitor has no broker and shows records only. The page of the live run knows its services.
         </p>

@@ -3,6 +3,9 @@ import type { RunDetail, RunSummary } from '@ui-rl/records';
 /** The goal sets that a training run evaluates; an evaluation names its checkpoints instead. */
 export const GOAL_SETS = ['train_goals', 'eval_goals'];
 
+/** Runs that a page overlays, at most: the number of distinguishable colours. */
+export const MAX_OVERLAID = 5;
+
 /** Whether a run only evaluates checkpoints: nothing in it is trained. */
 export function isEvaluation({ evaluations, steps, log }: RunDetail): boolean {
   if (steps > 0) return false;

@@ -7,7 +7,7 @@ import { RunDetails } from './run-details';
 import { EpisodeList } from './episode-list';
 import { EvaluationComparisons } from './evaluation-comparison';
 import { EvaluationTable } from './evaluation-table';
-import { count, day, duration, percent } from './format';
+import { count, day, duration, percent, plural } from './format';
 import { links, type PlayedFor, type RunTab, useTitle } from './route';
 import { HealthView } from './health-view';
 import { SignsOfLife } from './signs-of-life';
@@ -131,7 +131,7 @@ function Overview({ run, version }: { run: RunDetail; version: number }) {
         <Stat
           label="Invalid"
           value={percent(invalid, 1)}
-          note={`${count(run.invalid)} episodes`}
+          note={plural(run.invalid, 'episode')}
           tone={invalid >= INVALID_ALARM ? 'bad' : undefined}
         />
         {trains && (

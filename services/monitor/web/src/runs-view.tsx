@@ -8,9 +8,10 @@ import type {
 } from '@ui-rl/records';
 import { fetchJson, useApi, useLoaded, useVersion } from './api';
 import { Choice } from './episode-filters';
-import { bytes, count, day, goalSet, percent } from './format';
+import { bytes, count, day, goalSet, percent, plural } from './format';
 import { links, useParam, useTitle } from './route';
 import { MAX_COMPARED, OptionPath, OptionValue, useRunColumns } from './run-columns';
+import { MAX_OVERLAID } from './run-kind';
 import { RunTags, titleOf } from './run-labels';
 import { Sparkline } from './sparkline';
 import { Card, Empty, Phase, Problem } from './ui';
@@ -87,7 +88,7 @@ export function RunsView() {
             Show archived
           </label>
           {runs !== null && runs.length > 1 && (
-            <a className="button" href={links.compare(ids.slice(0, 2))}>
+            <a className="button" href={links.compare(comparedOf(runs))}>
               Compare runs
             </a>
           )}
@@ -145,6 +146,12 @@ export function RunsView() {
       <StoreSize />
     </>
   );
+}
+
+/** The first runs of the list that have trained; else the first two. */
+function comparedOf(runs: readonly ListedRun[]): string[] {
+  const trained = runs.filter(({ steps }) => steps > 0).slice(0, MAX_OVERLAID);
+  return (trained.length > 1 ? trained : runs.slice(0, 2)).map(({ id }) => id);
 }
 
 /** Read again once a minute at most: a run grows slowly. */
@@ -253,7 +260,7 @@ export function RateBar({ label, evaluation }: { label: string; evaluation: Eval
     );
   }
   const [low, high] = evaluation.interval;
-  const title = `${percent(low, 1)} to ${percent(high, 1)} (95 %), ${evaluation.episodes} episodes of "${goalSet(evaluation.set)}"`;
+  const title = `${percent(low, 1)} to ${percent(high, 1)} (95 %), ${plural(evaluation.episodes, 'episode')} of "${goalSet(evaluation.set)}"`;
   return (
     <div className="rate" title={title}>
       <span className="label">{label}</span>

@@ -12,7 +12,7 @@ export function TimeCard({ profile }: { profile: RunProfile | null }) {
   if (profile === null)
     return (
       <Card title="Where the time went">
-        <Empty>No training step yet.</Empty>
+        <Empty>No step has recorded its times.</Empty>
       </Card>
     );
   const { steps, seconds, episodesPerMinute, trainer, places, sessionsIdle, turn } = profile;
@@ -86,7 +86,7 @@ export function StalenessCard({
   if (staleness === null)
     return (
       <Card title="Staleness">
-        <Empty>No training step yet.</Empty>
+        <Empty>No step has recorded its policy versions.</Empty>
       </Card>
     );
   const { step, mean, shares, tokensMasked, groupsTooOld, stragglers } = staleness;

@@ -1,6 +1,6 @@
 import type { TurnView } from '@ui-rl/records';
 import { type CSSProperties, type KeyboardEvent, useId, useState } from 'react';
-import { count, number } from './format';
+import { count, number, plural } from './format';
 import { useParam } from './route';
 import { type Colour, COLOURS, heatOf, mostPushed, type Token, tokensOf } from './token-measures';
 
@@ -10,9 +10,11 @@ const NAMES: Record<Colour, string> = {
   ratio: 'ratio of trainer to sampler',
 };
 
+const PUSH = 'advantage · ratio · (1 − probability)';
+
 const LEGENDS: Record<Colour, string> = {
   logprob: 'The stronger the colour, the less probable the token.',
-  push: 'Red: the step made the token less probable. Green: more probable. Advantage · ratio · (1 − probability).',
+  push: `Red: the step made the token less probable. Green: more probable. ${PUSH}.`,
   ratio: 'Green: the trainer gives the token a higher probability than the sampler. Red: a lower one.',
 };
 
@@ -44,14 +46,15 @@ export function TokenView({ turn }: { turn: TurnView }) {
             </label>
           )}
           <Tokens tokens={tokens} colour={colour} at={at} select={select} />
-          <Legend token={tokens[at]} colour={colour} />
+          <Legend token={tokens[at]} colour={colour} isTrained={isTrained} />
         </>
       )}
       {isTrained && <MostPushed tokens={tokens} select={select} />}
       <small className="muted">
-        {count(tokens.length)} tokens, log-probability{' '}
-        {number(turn.logprobs.reduce((sum, each) => sum + each, 0))} ({count(turn.promptTokens)} read,{' '}
-        {count(turn.imageTokens)} of images){!isTrained && '. No advantages are recorded for this turn.'}
+        {plural(tokens.length, 'token')}, log-probability{' '}
+        {number(turn.logprobs.reduce((sum, each) => sum + each, 0))} after a prompt of{' '}
+        {count(turn.promptTokens)}, {count(turn.imageTokens)} of them for images.
+        {!isTrained && ' No advantages are recorded for this turn.'}
       </small>
       <TokenTable tokens={tokens} />
     </div>
@@ -114,12 +117,18 @@ function classOf(token: Token, colour: Colour, strongest: number): string {
   return [side, mark, text === '' ? 'silent' : '', weight === 0 ? 'masked' : ''].filter(Boolean).join(' ');
 }
 
+interface LegendProps {
+  token: Token | undefined;
+  colour: Colour;
+  isTrained: boolean;
+}
+
 /** The numbers of a token, in the place of the legend so that nothing moves. */
-function Legend({ token, colour }: { token: Token | undefined; colour: Colour }) {
+function Legend({ token, colour, isTrained }: LegendProps) {
   return (
     <p className="token-legend muted" aria-live="polite">
       {token === undefined
-        ? `${LEGENDS[colour]} Point at a token, or use ← and → in the answer.`
+        ? `${LEGENDS[colour]}${isTrained ? ' Underlined: blamed (red) or credited (green) most.' : ''} Point at a token, or use ← and → in the answer.`
         : say(token)}
     </p>
   );
@@ -151,7 +160,7 @@ function MostPushed({ tokens, select }: { tokens: Token[]; select: (place: numbe
   if (lists.length === 0)
     return <p className="muted">The step gave these tokens neither blame nor credit.</p>;
   return lists.map(({ label, list, className }) => (
-    <p key={label} className="most-pushed">
+    <p key={label} className="most-pushed" title={`How far the step pushed them: ${PUSH}`}>
       <span className="muted">{label}</span>
       {list.map((token) => (
         <button key={token.place} type="button" className={className} onClick={() => select(token.place)}>

@@ -2,7 +2,7 @@ import type { TurnPrompt, TurnView } from '@ui-rl/records';
 import { Fragment, useState } from 'react';
 import { describe } from './action-overlay';
 import { screenshotUrl, useApi } from './api';
-import { count, duration, number } from './format';
+import { duration, number, plural } from './format';
 import { TokenView } from './token-view';
 import { Badge, Problem } from './ui';
 
@@ -36,7 +36,7 @@ function Prompt({ run, episode, turn }: TurnDetailsProps) {
   const [isOpen, open] = useState(false);
   return (
     <details className="screen-text" onToggle={(event) => open(event.currentTarget.open)}>
-      <summary>Prompt ({count(turn.promptTokens)} tokens)</summary>
+      <summary>Prompt ({plural(turn.promptTokens, 'token')})</summary>
       {isOpen && (
         <PromptTokens
           run={run}
@@ -110,7 +110,7 @@ function ScreenText({ text }: { text: string | null }) {
   if (text === null) return null;
   return (
     <details className="screen-text">
-      <summary>Screen as text ({count(text.length)} characters)</summary>
+      <summary>Screen as text ({plural(text.length, 'character')})</summary>
       <pre tabIndex={0} role="group" aria-label="Text of the screen">
         {text}
       </pre>
@@ -121,7 +121,7 @@ function ScreenText({ text }: { text: string | null }) {
 /** The policy that sampled, or, if the weights changed, all of them with their numbers of tokens. */
 function samplersOf({ policyVersion, policySpans }: TurnView): string {
   if (policySpans === null) return `sampled by ${policyVersion}`;
-  const parts = policySpans.map(({ version, tokens }) => `${version} (${count(tokens)} tokens)`);
+  const parts = policySpans.map(({ version, tokens }) => `${version} (${plural(tokens, 'token')})`);
   return `sampled by ${parts.join(', then ')}`;
 }
 
