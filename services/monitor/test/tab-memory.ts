@@ -9,7 +9,7 @@ const METRICS = 60;
 /** An open page reads a run that trains once in two seconds: this many times in an hour. */
 export const UPDATES_PER_HOUR = 1_800;
 
-/** What a tab holds after a forced garbage collection. */
+/** Memory of a tab after a forced garbage collection. */
 export interface TabMemory {
   heapBytes: number;
   nodes: number;

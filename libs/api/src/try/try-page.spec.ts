@@ -233,8 +233,9 @@ describe('by hand', () => {
     expect((await person.turns()).toReversed().slice(5)).toEqual([
       'ctrl + click 50, 20',
       'ctrl + shift + double click 50, 30',
-      'ctrl + right click 50, 40',
-      'ctrl + scroll up 2 50, 40',
+      // Browsers round the places of these events down.
+      expect.stringMatching(/^ctrl \+ right click (49|50), (39|40)$/),
+      expect.stringMatching(/^ctrl \+ scroll up 2 (49|50), (39|40)$/),
       'drag 20, 200 → 120, 200 via 2 points',
       'shift + drag 20, 200 → 120, 200',
     ]);

@@ -5,7 +5,7 @@ import { count, plural } from './format';
 /** Failed checks that are listed. */
 const LISTED = 3;
 
-/** What the records know of the failure of an episode, above everything else. */
+/** The reasons of the failure of an episode that the records hold, above everything else. */
 export function FailureReasons({ episode }: { episode: JudgedEpisode }) {
   const { status, success, checks } = episode;
   if (status === 'invalid' || success !== false) return null;
