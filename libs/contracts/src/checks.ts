@@ -217,6 +217,28 @@ export class RequestCheck {
   at_most?: number;
 }
 
+/** A file that a page has downloaded, in an episode whose task allows downloads. */
+export class DownloadCheck {
+  @IsIn(['download'])
+  kind: 'download';
+
+  /** Its name, as the page or its server gives it; `*` matches anything: `report-*.csv`. */
+  @IsString()
+  @IsNotEmpty()
+  @MaxLength(200)
+  name: string;
+
+  /** Default: `exists` without a value, else `equals`. */
+  @IsOptional()
+  @IsIn([...TEXT_OPERATORS, 'exists'])
+  operator?: (typeof TEXT_OPERATORS)[number] | 'exists';
+
+  /** Compared with the content as text in UTF-8, in which each line break is one `\n`. */
+  @ValidateIf(({ operator = 'exists', value }: DownloadCheck) => value !== undefined || operator !== 'exists')
+  @FitsDownload()
+  value?: string | boolean;
+}
+
 /** The value of an expression in the page's own window. If it throws, the check fails. */
 export class ExpressionCheck {
   @IsIn(['expression'])
@@ -247,6 +269,7 @@ const CHECK_CLASSES = {
   storage: StorageCheck,
   request: RequestCheck,
   expression: ExpressionCheck,
+  download: DownloadCheck,
   answer: AnswerCheck,
 } as const;
 
@@ -378,6 +401,24 @@ function IsAddress(usual: CheckOperator): PropertyDecorator {
             : 'a whole address, such as https://shop.example/cart';
         return `$property must be ${wanted}`;
       },
+    },
+  });
+}
+
+function FitsDownload(): PropertyDecorator {
+  const isContent = ({ operator }: DownloadCheck) => operator !== 'exists';
+  return ValidateBy({
+    name: 'fitsDownload',
+    validator: {
+      validate: (value: unknown, args) => {
+        const check = args!.object as DownloadCheck;
+        if (!isContent(check)) return typeof value === 'boolean';
+        return typeof value === 'string' && fitsOperator(check.operator, value);
+      },
+      defaultMessage: (args) =>
+        isContent(args!.object as DownloadCheck)
+          ? '$property must be the text of a file, or a part of it that is not empty'
+          : '$property must be true or false for operator exists',
     },
   });
 }

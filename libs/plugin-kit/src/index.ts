@@ -11,6 +11,7 @@ export {
   type Check,
   type CheckOperator,
   type CheckResult,
+  type DownloadCheck,
   type ElementCheck,
   type EnvironmentSpec,
   type PageCheck,

@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright';
+import type { Browser, BrowserContext, BrowserContextOptions, CDPSession } from 'playwright';
 import { DEADLINES } from '@ui-rl/plugin-kit';
 import type { ChromiumProcess } from './chromium-process';
 import { BrowserError } from './errors';
@@ -33,6 +33,10 @@ interface PooledBrowser {
 
 export interface Lease {
   context: BrowserContext;
+  /** The browser's folder, which is removed with it. */
+  home: string;
+  /** A session with the browser, which ends with the context. */
+  session(): Promise<CDPSession>;
   /**
    * Calls `onFlood` when the pages of the context send more messages than allowed. `id` is the browser's id of the
    * context.
@@ -75,8 +79,15 @@ export class BrowserPool {
       const { traffic } = pooled.process.pipe;
       let watch: TrafficWatch | null = null;
       const crashIds = new Set<string>();
+      const sessions: CDPSession[] = [];
       return {
         context,
+        home: pooled.process.home,
+        session: async () => {
+          const session = await pooled.browser.newBrowserCDPSession();
+          sessions.push(session);
+          return session;
+        },
         watchTraffic: (id, onFlood) => void (watch = traffic.watch(id, onFlood)),
         watchCrash: (id, onCrash) => {
           pooled.crashes.set(id, onCrash);
@@ -88,6 +99,7 @@ export class BrowserPool {
         release: async () => {
           await this.release(pooled, context);
           watch?.end();
+          for (const session of sessions) session.detach().catch(() => undefined);
           for (const id of crashIds) pooled.crashes.delete(id);
         },
       };

@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEADLINES, type Deadline, type Region, type Screenshot } from '@ui-rl/plugin-kit';
 import type { BrowserContext, CDPSession, FileChooser, Page } from 'playwright';
 import { lookOf, storedOf } from './context-options';
 import type { Device } from './device';
+import { Downloads, type Download } from './downloads';
 import { DocumentWatch } from './in-place/document-watch';
 import { WATCH_SCRIPT } from './in-place/watch-script';
 import { BrowserError } from './errors';
@@ -46,6 +49,8 @@ export class BrowserTab {
   /** For pages that are reset in place: decides whether a reset is possible. */
   private watchOfDocument: DocumentWatch | null = null;
   private destroyed = false;
+  /** For tasks that allow downloads. */
+  private downloads: Downloads | null = null;
   /** The file chooser that a window has opened since the last screenshot. */
   private chooser: { window: PageWindow; chooser: FileChooser } | null = null;
   /** Scripts of the tab's windows; another window than the first one has them from its second document on. */
@@ -84,6 +89,7 @@ export class BrowserTab {
       const cdp = await lease.context.newCDPSession(page);
       const tab = new BrowserTab(spec, new PageWindow(page, cdp, null), lease, network, log);
       await tab.watch(lease.context);
+      if (spec.downloads) await tab.allowDownloads();
       if (rules.resetsInPlace === true) await tab.watchDocuments();
       if (spec.script !== null) await tab.useScript(await readFile(rules.scripts[spec.script], 'utf8'));
       return tab;
@@ -140,10 +146,9 @@ export class BrowserTab {
   }
 
   private get isLocal(): boolean {
-    // Stored login state belongs to one episode.
-    return (
-      this.spec.page !== null && this.spec.storageState === null && !this.failure.happened && !this.destroyed
-    );
+    // Stored login state and downloads belong to one episode.
+    const { page, storageState, downloads } = this.spec;
+    return page !== null && storageState === null && !downloads && !this.failure.happened && !this.destroyed;
   }
 
   /** Whether it causes no more browser load than is normal between two steps. */
@@ -261,6 +266,16 @@ export class BrowserTab {
     return chooser;
   }
 
+  /** Notes what has been downloaded since the last call. */
+  async noteDownloads(): Promise<void> {
+    await this.downloads?.look();
+  }
+
+  /** The complete downloads, after those in progress, or after the given time. */
+  async downloaded(milliseconds: number): Promise<Download[]> {
+    return (await this.downloads?.complete(milliseconds)) ?? [];
+  }
+
   /** Records an outcome for the episode; duplicates are ignored. */
   note(outcome: string): void {
     this.notes.add(outcome);
@@ -313,6 +328,7 @@ export class BrowserTab {
     this.destroyed = true;
     this.network.close();
     await this.lease.release();
+    await this.downloads?.end();
   }
 
   /** A page that is closing fails with many different messages; maps them to one error. */
@@ -346,6 +362,13 @@ export class BrowserTab {
     this.scripts.push(script);
   }
 
+  private async allowDownloads(): Promise<void> {
+    const { contextId, lease } = this;
+    const folder = join(lease.home, 'downloads', randomUUID());
+    const note = (outcome: string) => this.note(outcome);
+    this.downloads = await Downloads.begin({ session: await lease.session(), contextId, folder, note });
+  }
+
   private async watchDocuments(): Promise<void> {
     await addScript(this.window, WATCH_SCRIPT);
     this.watchOfDocument = new DocumentWatch(this);
@@ -377,6 +400,7 @@ export class BrowserTab {
       note: (outcome) => this.note(outcome),
       failed: (message) => this.log('debug', `${this.spec.url}: ${pageText(message)}`),
       choosesFile: (chooser) => this.choosesFile(window, chooser),
+      downloads: () => this.spec.downloads,
       opens: (url) => this.windows.opens(url),
     });
     const [{ targetInfo }] = await Promise.all([

@@ -13,6 +13,7 @@ import {
 import { compareAddress } from './address-check';
 import type { BrowserTab } from './browser-tab';
 import { result } from './check-result';
+import { downloadResult } from './download-check';
 import { countOf, elementResult } from './element-check';
 import { shownText } from './shown-text';
 
@@ -68,6 +69,8 @@ async function evaluate(
       return storageResult(check, tab);
     case 'request':
       return tab.requests.resultOf(place);
+    case 'download':
+      return downloadResult(check, await tab.downloaded((deadline.deadlineAt - Date.now()) / 2));
     case 'expression':
       return expressionResult(check, tab, deadline);
   }

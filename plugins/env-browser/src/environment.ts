@@ -333,7 +333,16 @@ function isShown(tab: BrowserTab, { url }: PageSpec): boolean {
 }
 
 /** The settings that a context and its tab depend on; any page of the same origins can be shown in them. */
-function keyOf({ viewport, scale, device, origins, script, input, storageState }: PageSpec): string {
+function keyOf({
+  viewport,
+  scale,
+  device,
+  origins,
+  script,
+  input,
+  storageState,
+  downloads,
+}: PageSpec): string {
   const look = [viewport.width, viewport.height, scale, input];
-  return JSON.stringify([...look, [...origins].toSorted(), script, storageState, device]);
+  return JSON.stringify([...look, [...origins].toSorted(), script, storageState, device, downloads]);
 }

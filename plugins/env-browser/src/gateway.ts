@@ -17,6 +17,8 @@ export interface GatewayRules {
   /** Called for every refused connection. */
   onRefused: (reason: string) => void;
   resolve?: Resolve;
+  /** Origins without TLS that are answered here, and how. */
+  local?: { origins: Iterable<string>; answer: (client: Socket) => void };
 }
 
 /**
@@ -27,6 +29,7 @@ export interface GatewayRules {
 export class Gateway {
   private readonly allowed: ReadonlySet<string>;
   private readonly privately: ReadonlySet<string>;
+  private readonly local: ReadonlySet<string>;
   private readonly pinned = new Map<string, Promise<Address[]>>();
   private readonly sockets = new Set<Socket>();
   private readonly resolve: Resolve;
@@ -37,6 +40,7 @@ export class Gateway {
   ) {
     this.allowed = new Set([...rules.origins].map((origin) => keyOf(endpointOf(origin))));
     this.privately = new Set([...rules.privateOrigins].map((origin) => keyOf(endpointOf(origin))));
+    this.local = new Set([...(rules.local?.origins ?? [])].map((origin) => keyOf(endpointOf(origin))));
     this.resolve = rules.resolve ?? resolveHost;
     server.on('connection', (socket) => void this.serve(socket));
   }
@@ -64,12 +68,18 @@ export class Gateway {
     this.hold(client);
     try {
       const endpoint = await readSocksRequest(client);
+      if (this.local.has(keyOf(endpoint))) return this.answer(client);
       const addresses = await this.addressesOf(endpoint);
       if (addresses === null) client.end(replyTo('not_allowed'));
       else this.join(client, endpoint, addresses);
     } catch {
       client.destroy();
     }
+  }
+
+  private answer(client: Socket): void {
+    client.write(replyTo('granted'));
+    this.rules.local!.answer(client);
   }
 
   /** The addresses a connection may use; null if it is refused. */

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { join, normalize } from 'node:path';
 import type { BrowserContext, BrowserContextOptions, Page, Request, Route } from 'playwright';
 import { NOWHERE } from './chromium-arguments';
@@ -46,13 +48,19 @@ export class PageNetwork {
   ) {}
 
   static async open(spec: PageSpec, rules: PageRules): Promise<PageNetwork> {
-    if (spec.networkOrigins.length === 0) return new PageNetwork(spec, rules, null);
+    // Downloads of links bypass the routes of a context.
+    const local = spec.downloads ? localAnswers(spec, rules) : undefined;
+    if (spec.networkOrigins.length === 0 && local === undefined) return new PageNetwork(spec, rules, null);
     const onRefused = (reason: string) => {
       network.refusal = reason;
       network.onRefused(reason, false);
     };
     const { networkOrigins: origins } = spec;
-    const gateway = await Gateway.open({ origins, privateOrigins: rules.privateOrigins, onRefused });
+    const { privateOrigins } = rules;
+    const gateway = await Gateway.open({
+      ...{ origins, privateOrigins, onRefused },
+      ...(local === undefined ? {} : { local }),
+    });
     const network = new PageNetwork(spec, rules, gateway);
     return network;
   }
@@ -158,14 +166,31 @@ async function serve(route: Route, folder: string, pathname: string): Promise<vo
     await route.fulfill({ status: 200, contentType: 'text/html', body: INTO_FOLDER });
     return;
   }
-  const file = index ?? path;
+  const { contentType, ...answer } = await fileAnswer(index ?? path, pathname);
+  await route.fulfill({ ...answer, contentType, headers: { 'cache-control': 'no-store' } });
+}
+
+async function fileAnswer(file: string | null, pathname: string) {
   const body = file === null ? null : await readFile(file).catch(() => null);
-  if (file === null || body === null) {
-    await route.fulfill({ status: 404, contentType: 'text/plain', body: `there is no ${pathname}` });
-    return;
-  }
-  const headers = { 'cache-control': 'no-store' };
-  await route.fulfill({ status: 200, contentType: contentTypeOf(file), headers, body });
+  return file === null || body === null
+    ? { status: 404, contentType: 'text/plain', body: `there is no ${pathname}` }
+    : { status: 200, contentType: contentTypeOf(file), body };
+}
+
+/** Answers connections to local origins from their folders. */
+function localAnswers({ origins: allowed }: PageSpec, { pages }: PageRules) {
+  const origins = [...allowed].filter((origin) => folderOf(new URL(origin), pages) !== null);
+  const answer = async ({ headers, url = '/' }: IncomingMessage, response: ServerResponse) => {
+    const { pathname, host } = new URL(url, `http://${headers.host}`);
+    const folder = origins.includes(`http://${host}`) ? folderOf(new URL(`http://${host}`), pages) : null;
+    const file = folder === null ? null : fileOf(folder, pathname);
+    const { status, contentType, body } = await fileAnswer(file, pathname);
+    response.writeHead(status, { 'content-type': contentType }).end(body);
+  };
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.writeHead(400).end());
+  });
+  return { origins, answer: (client: Socket) => void server.emit('connection', client) };
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -28,6 +28,7 @@ describe('the options of a task', () => {
       input: 'mouse',
       storageState: null,
       files: [],
+      downloads: false,
       checks: [],
     });
   });
@@ -42,6 +43,7 @@ describe('the options of a task', () => {
       reset: { start: 'home' },
       input: 'touch',
       storage_state: 'shop',
+      downloads: true,
     };
     expect(spec(options)).toEqual({
       url: 'https://example.com/a?b',
@@ -56,6 +58,7 @@ describe('the options of a task', () => {
       input: 'touch',
       storageState: 'shop',
       files: [],
+      downloads: true,
       checks: [],
     });
   });

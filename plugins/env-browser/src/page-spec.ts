@@ -38,6 +38,8 @@ export interface PageSpec {
   storageState: string | null;
   /** The files that file choosers of the page offer. */
   files: readonly FixtureFile[];
+  /** Whether pages may download files. */
+  downloads: boolean;
   /** Checks evaluated on the page at the end; state checks are evaluated elsewhere. */
   checks: readonly Check[];
 }
@@ -69,7 +71,7 @@ const MAX_SIDE = 4096;
 const MAX_SCALE = 4;
 const KNOWN = [
   ...['page', 'path', 'url', 'viewport', 'scale', 'allowed_origins', 'script', 'reset', 'input'],
-  ...['storage_state', 'device', 'files'],
+  ...['storage_state', 'device', 'files', 'downloads'],
 ];
 
 type Options = Record<string, unknown>;
@@ -77,8 +79,8 @@ type Refuse = (problem: string) => never;
 
 /**
  * Reads `task.environment.options`: `page` (name of a plugin page) with `path` in its folder, or `url`; `viewport
- * {width, height}`, `allowed_origins`, `reset`, `input` (`mouse` or `touch`), `files`, and `device`, whose viewport, scale and
- * input are the defaults. Throws `BrowserError` that names the invalid option.
+ * {width, height}`, `allowed_origins`, `reset`, `input` (`mouse` or `touch`), `files`, `downloads`, and `device`, whose viewport,
+ * scale and input are the defaults. Throws `BrowserError` that names the invalid option.
  */
 export function readPageSpec(task: Task, rules: PageRules): PageSpec {
   const { pages, privateOrigins } = rules;
@@ -108,6 +110,7 @@ export function readPageSpec(task: Task, rules: PageRules): PageSpec {
     input: readInput(options.input, device?.hasTouch === true ? 'touch' : 'mouse', refuse),
     storageState: readStorageStateName(options.storage_state, refuse),
     files: readFixtureFiles(options.files, start.page === null ? rules.files : pages[start.page], refuse),
+    downloads: readDownloads(options.downloads, task.checks, refuse),
     checks: task.checks ?? [],
   };
 }
@@ -241,6 +244,15 @@ function readInput(input: unknown, usual: 'mouse' | 'touch', refuse: Refuse): 'm
   return input === 'mouse' || input === 'touch'
     ? input
     : refuse(`"input" must be "mouse" or "touch", found ${show(input)}`);
+}
+
+function readDownloads(downloads: unknown, checks: Task['checks'], refuse: Refuse): boolean {
+  if (downloads !== undefined && typeof downloads !== 'boolean')
+    refuse(`"downloads" must be true or false, found ${show(downloads)}`);
+  const at = checks?.findIndex(({ kind }) => kind === 'download') ?? -1;
+  if (downloads !== true && at >= 0)
+    refuse(`"downloads" must be true for checks.${at}, which is of kind "download"`);
+  return downloads === true;
 }
 
 /** A task names a file of the service; it cannot contain one or give a path. */

@@ -24,6 +24,8 @@ export interface WindowEvents {
   note(outcome: string): void;
   failed(message: string): void;
   choosesFile(chooser: FileChooser): void;
+  /** Whether the page may download files. */
+  downloads(): boolean;
   /** The page opens another window, which the browser reports a moment later. */
   opens(url: string): void;
 }
@@ -79,6 +81,7 @@ export class PageWindow {
     const { page } = this;
     page.on('dialog', (dialog) => answer(dialog, events));
     page.on('download', (download) => {
+      if (events.downloads()) return;
       events.note('download_blocked');
       download.cancel().catch(() => undefined);
     });

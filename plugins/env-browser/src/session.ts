@@ -174,6 +174,7 @@ export class BrowserSession implements EnvironmentSession {
     if (modifiersOf(action).length > 0 || action.action === 'middle_click' || tab.window.holds)
       tab.windows.mayArrive = true;
     await this.chooserOpens(action);
+    await tab.noteDownloads();
     while (await tab.windows.showArrived()) await settle(tab, true);
     if (this.window !== tab.window) {
       this.window = tab.window;

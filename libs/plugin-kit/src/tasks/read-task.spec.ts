@@ -26,6 +26,8 @@ const GOOD = {
     { kind: 'storage', storage: 'local', key: 'cart', path: 'items.0', operator: 'exists' },
     { kind: 'request', method: 'GET', url: '*/cart', body: { a: 1 }, at_least: 1, at_most: 3 },
     { kind: 'expression', expression: 'cart.open', value: true },
+    { kind: 'download', name: 'report-*.csv', operator: 'contains', value: 'tea' },
+    { kind: 'download', name: 'old.csv', operator: 'exists', value: false },
   ],
 };
 
@@ -167,6 +169,10 @@ it.each<[object, string]>([
     'for property checked, compared by equals',
   ],
   [check(7, { expression: '' }), 'checks.7.expression is "", expected a text that is not empty'],
+  [check(8, { value: 3 }), 'checks.8.value is 3, expected the text of a file'],
+  [check(8, { value: '' }), 'expected the text of a file, or a part of it that is not empty'],
+  [check(8, { operator: 'at_least' }), 'checks.8.operator is "at_least", expected one of equals, not_equals'],
+  [check(9, { value: 'old' }), 'checks.9.value is "old", expected true or false for operator exists'],
 ])('says where a field is wrong, what was found and what was expected: %j', (change, message) => {
   const read = () => readTask({ ...structuredClone(GOOD), ...change }, 'tasks.yaml, task 3');
   expect(read).toThrow(/^tasks: tasks\.yaml, task 3: /);

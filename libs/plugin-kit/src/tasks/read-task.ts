@@ -132,7 +132,15 @@ function problemsOf(error: ValidationError, parent = ''): string[] {
 }
 
 /** Validators with their own messages, because the expected value depends on other fields. */
-const OWN_WORDS = ['fitsProperty', 'fitsOperator', 'isAddress', 'isAnswer', 'isBody', 'matches'];
+const OWN_WORDS = [
+  'fitsProperty',
+  'fitsOperator',
+  'isAddress',
+  'isAnswer',
+  'isBody',
+  'fitsDownload',
+  'matches',
+];
 
 function expectedOf({ property, constraints = {}, target }: ValidationError): string {
   if ('nestedValidation' in constraints) return 'isArray' in constraints ? 'a list of objects' : 'an object';
