@@ -115,7 +115,7 @@ test.each(VIEWPORTS)(
   'compared runs show the options that differ between them, at $width px',
   async (viewport) => {
     await page.setViewportSize(viewport);
-    const trained = { type: 'train_step', runId: 'narrow', step: 1, rolloutIds: [], metrics: {} } as const;
+    const trained = { type: 'train_step' as const, runId: 'narrow', step: 1, rolloutIds: [], metrics: {} };
     await opened.bus.event(trained, 'trained');
     await open('');
     const link = page.getByRole('link', { name: 'Compare runs' });
