@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chooseModel } from './model-choice';
@@ -34,4 +34,26 @@ it.each<[string, Record<string, string>, RegExp]>([
 ])('an adapter whose configuration %s is refused with its file', async (_, files, error) => {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
   await expect(chooseModel({ adapter: dir }, { onProgress: () => undefined })).rejects.toThrow(error);
+});
+
+describe("a checkpoint with a name of the learner's UIRL_MODELS", () => {
+  beforeEach(() => writeFileSync(join(dir, 'state.json'), '{"model": {"name": "of-the-learner"}}'));
+
+  it('finds the model in the folder of its configuration', async () => {
+    const modelDir = join(dir, 'base');
+    mkdirSync(modelDir);
+    writeFileSync(join(dir, 'adapter_config.json'), JSON.stringify({ base_model_name_or_path: modelDir }));
+    expect(await chooseModel({ checkpoint: dir }, { onProgress: () => undefined })).toEqual({
+      modelDir,
+      adapterDir: dir,
+    });
+  });
+
+  it('names it if that folder is missing, too', async () => {
+    const config = { base_model_name_or_path: join(dir, 'absent') };
+    writeFileSync(join(dir, 'adapter_config.json'), JSON.stringify(config));
+    await expect(chooseModel({ checkpoint: dir }, { onProgress: () => undefined })).rejects.toThrow(
+      /state\.json names the model of-the-learner, which is not a folder, a name on the hub or a name in UIRL_MODELS/,
+    );
+  });
 });

@@ -72,14 +72,27 @@ export async function holdsAdapter(dir: string): Promise<boolean> {
   );
 }
 
-/** Folder of the adapter's base model: the given one, else the one that its checkpoint or configuration names. */
+/**
+ * Folder of the adapter's base model: the given one, else the one that its checkpoint or configuration names. A
+ * checkpoint may have a name of the learner's `UIRL_MODELS`, which other processes do not know; on the learner's machine
+ * the configuration then has the folder.
+ */
 export async function baseModelFolder(
   adapterDir: string,
   model: string | undefined,
   fetch: FetchOptions,
 ): Promise<string> {
   if (model !== undefined) return modelFolder(model, fetch);
-  const { name, where } = (await stateModel(adapterDir)) ?? (await configuredModel(adapterDir));
+  const state = await stateModel(adapterDir);
+  if (state === undefined) return folderOf(await configuredModel(adapterDir), fetch);
+  return folderOf(state, fetch).catch(async (error: unknown) => {
+    const configured = await configuredModel(adapterDir).catch(() => undefined);
+    if (configured !== undefined && (await isFolder(configured.name))) return configured.name;
+    throw error;
+  });
+}
+
+async function folderOf({ name, where }: NamedBase, fetch: FetchOptions): Promise<string> {
   const named = `${where} names the model ${name}`;
   const dir = await modelFolder(name, fetch).catch((cause: unknown) => {
     throw new Error(
@@ -87,11 +100,14 @@ export async function baseModelFolder(
       { cause },
     );
   });
-  const isFolder = (await stat(dir).catch(() => undefined))?.isDirectory() === true;
-  if (isFolder) return dir;
+  if (await isFolder(dir)) return dir;
   throw new Error(
     `${named}, which is not a folder, a name on the hub or a name in UIRL_MODELS; name the model with --model`,
   );
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
 
 interface NamedBase {
