@@ -1,9 +1,9 @@
 // Takes the pictures of the README and the guide:
 //   node services/monitor/web/screenshot.mjs http://127.0.0.1:8080 <run> [path of a Chromium]
 // writes screenshot.png (the run, for the README) and pictures/*.webp (pages, for the guide) beside this file.
+import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright';
-import sharp from 'sharp';
 
 const [url, run, executablePath] = process.argv.slice(2);
 if (run === undefined) {
@@ -16,15 +16,20 @@ if (run === undefined) {
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+const devtools = await page.context().newCDPSession(page);
 
 async function take(path, ready, file) {
   await page.goto(`${url}/#/${path}`);
   await page.locator(ready).first().waitFor();
   await page.waitForTimeout(500);
-  const isPicture = file.endsWith('.webp');
-  const png = await page.screenshot({ fullPage: !isPicture });
-  await (isPicture ? sharp(png).webp({ quality: 80 }) : sharp(png)).toFile(here(file));
+  if (file.endsWith('.webp')) await writeFile(here(file), await webp());
+  else await page.screenshot({ path: here(file), fullPage: true });
   console.log(here(file));
+}
+
+async function webp() {
+  const { data } = await devtools.send('Page.captureScreenshot', { format: 'webp', quality: 80 });
+  return Buffer.from(data, 'base64');
 }
 
 const api = async (path) => (await fetch(`${url}/api/${path}`)).json();

@@ -76,11 +76,7 @@ export function parseSiglip(
     patchSize,
     side: Math.floor(reader.integer('image_size', defaults.imageSize, patchSize) / patchSize),
     normEps: reader.number('layer_norm_eps', defaults.normEps ?? 1e-6),
-    activation: reader.oneOf(
-      'hidden_act',
-      towerActivations,
-      defaults.activation ?? 'gelu_pytorch_tanh',
-    ) as TowerActivation,
+    activation: reader.oneOf('hidden_act', towerActivations, defaults.activation ?? 'gelu_pytorch_tanh'),
     usedLayers: usedLayers(layers),
     postNorm,
   };
