@@ -18,10 +18,23 @@ let runsDir: string;
 beforeEach(() => (runsDir = mkdtempSync(join(tmpdir(), 'uirl-run-folder-'))));
 afterEach(() => rmSync(runsDir, { recursive: true, force: true }));
 
+const STATE = {
+  ...{
+    format: 1,
+    model: { name: 'small' },
+    digests: {},
+    settledGroups: '',
+    replacedGroups: 0,
+    lastStep: null,
+  },
+  counts: { trajectories: 0, invalid: 0, trainedEpisodes: 0, trainedTokens: 0 },
+  savedAt: '2026-01-01T00:00:00.000Z',
+};
+
 async function leave(logDir: string, runId: string, step: string): Promise<void> {
   const dir = join(runsDir, logDir, 'checkpoints', step);
   mkdirSync(dir, { recursive: true });
-  writeFileSync(join(dir, 'state.json'), JSON.stringify({ format: 1, runId }));
+  writeFileSync(join(dir, 'state.json'), JSON.stringify({ ...STATE, runId, step: Number(step) }));
   writeFileSync(join(dir, 'manifest.json'), writeManifest(await manifestOf(dir)));
 }
 
@@ -55,6 +68,12 @@ it('asks for a choice where another run left checkpoints', async () => {
   await expect(open('ask')).rejects.toThrow(/checkpoints of run old.*overwrite, resume or skip/);
   await expect(open('skip')).rejects.toThrow(RunSkipped);
   expect(existsSync(join(runsDir, 'mine/checkpoints/000003'))).toBe(true);
+});
+
+it('belongs to the run that its state names, even if the rest of it cannot be read', async () => {
+  await leave('mine', 'old', '000003');
+  writeFileSync(join(runsDir, 'mine/checkpoints/000003/state.json'), '{"format":2,"runId":"old"}');
+  await expect(open('ask')).rejects.toThrow(/checkpoints of run old.*overwrite, resume or skip/);
 });
 
 it('is emptied where it is to be overwritten', async () => {

@@ -1,6 +1,7 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRunId } from '@ui-rl/contracts';
+import { readOptionalJson } from '@ui-rl/models';
 import { Misconfigured } from '@ui-rl/service';
 import type { RunFile } from '@ui-rl/settings';
 import { CheckpointFolder } from './checkpoints/checkpoint-folder';
@@ -91,11 +92,14 @@ async function moveAside(dir: string, other: string): Promise<void> {
 async function ownerOf(checkpoints: string): Promise<string | undefined> {
   const folder = new CheckpointFolder(checkpoints);
   for (const step of (await folder.steps()).toReversed()) {
+    // Only the run's id counts: a state that this version cannot read still belongs to that run.
+    const file = join(folder.pathOf(step), 'state.json');
     // A damaged one names no run; earlier ones do.
-    const state = await folder.readState(step).catch(() => undefined);
+    const state = await readOptionalJson(file).catch(() => undefined);
     if (state === undefined) continue;
-    if (!isRunId(state.runId)) throw new Error(`${folder.pathOf(step)}/state.json names no run`);
-    return state.runId;
+    const { runId } = state;
+    if (typeof runId !== 'string' || !isRunId(runId)) throw new Error(`${file} names no run`);
+    return runId;
   }
   return undefined;
 }
