@@ -140,7 +140,7 @@ test('verdicts of rewards stand beside that of the verifier, and pay nothing', a
   const judge: Reward['score'] = () => ({ episode: { seen: 0.5 }, verdicts: { judge: false } });
   const played = await play({ rewards: named({ judge, 'task-success': () => 1 }) });
   expect(played).toMatchObject({ success: true, reward: 1.5, verdicts: { judge: false } });
-  expect(await play({})).not.toHaveProperty('verdicts');
+  expect((await play({})).verdicts).toBeUndefined();
   const again: Reward['score'] = () => ({ verdicts: { judge: true } });
   const { invalidReason } = await play({ rewards: named({ judge, again }) });
   expect(invalidReason).toBe('reward: rewards "judge" and "again" both give a verdict named "judge"');
