@@ -79,8 +79,8 @@ type Refuse = (problem: string) => never;
 
 /**
  * Reads `task.environment.options`: `page` (name of a plugin page) with `path` in its folder, or `url`; `viewport
- * {width, height}`, `allowed_origins`, `reset`, `input` (`mouse` or `touch`), `files`, `downloads`, and `device`, whose viewport,
- * scale and input are the defaults. Throws `BrowserError` that names the invalid option.
+ * {width, height}`, `allowed_origins`, `reset`, `input` (`mouse` or `touch`), `files`, `downloads`, and `device`, whose
+ * viewport, scale and input are the defaults. Throws `BrowserError` that names the invalid option.
  */
 export function readPageSpec(task: Task, rules: PageRules): PageSpec {
   const { pages, privateOrigins } = rules;

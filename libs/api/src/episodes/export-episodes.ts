@@ -23,8 +23,6 @@ export interface ExportEpisodesOptions {
   to: ExportFormat;
   /** File to write, which replaces an existing one; for `atif` a folder to create. */
   out: string;
-  /** Called with the number of episodes written. */
-  onProgress?: ((episodes: number) => void) | undefined;
 }
 
 export interface ExportedFile {
@@ -36,14 +34,13 @@ export interface ExportedFile {
 
 /** Writes valid training episodes with their screenshots. Rejects without leaving a file if it cannot write all. */
 export async function exportEpisodes(options: ExportEpisodesOptions): Promise<ExportedFile> {
-  const { source, filter = {}, to, out, onProgress } = options;
+  const { source, filter = {}, to, out } = options;
   const writer: EpisodeWriter = await WRITERS[to](out, (sha256) => source.image(sha256));
   let episodes = 0;
   try {
     for await (const trajectory of selected(source, filter)) {
       await writer.write(trajectory);
       episodes += 1;
-      onProgress?.(episodes);
     }
   } catch (error) {
     await writer.discard();
