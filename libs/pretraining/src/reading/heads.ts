@@ -9,8 +9,9 @@ export interface Head {
   level: 'token' | 'patch';
   count: number;
   classes: number;
-  /** Weight in the total loss. */
+  /** Weight in the total loss while empty targets are balanced, and afterwards. */
   weight: number;
+  laterWeight: number;
   /** Initial total weight of all targets of class 0 ("nothing here"). */
   nothing: number;
 }
@@ -29,24 +30,32 @@ export const STATES = ['checked', 'selected', 'disabled', 'expanded', 'focused']
 
 /**
  * Characters are classified twice: by patch with one set of weights, which learns in fewer steps, and by token, so that
- * the merger keeps them for the decoder.
+ * the merger keeps them for the decoder. Kinds, states and looks weigh little until most characters are read.
  */
 export function readingHeads(): Head[] {
-  const characters = { classes: CHARACTER_CLASSES, weight: 1, nothing: 1 };
+  const characters = { classes: CHARACTER_CLASSES, weight: 1, laterWeight: 1, nothing: 1 };
   return [
     { name: 'local', level: 'patch', count: CHARACTERS_PER_PATCH, ...characters },
     { name: 'characters', level: 'token', count: PATCHES_PER_TOKEN * CHARACTERS_PER_PATCH, ...characters },
-    { name: 'kind', level: 'token', count: 1, classes: ELEMENT_KINDS.length + 1, weight: 0.3, nothing: 0.6 },
-    { name: 'x', level: 'token', count: 1, classes: OFFSETS + 1, weight: 0.2, nothing: 0.2 },
-    { name: 'y', level: 'token', count: 1, classes: OFFSETS + 1, weight: 0.2, nothing: 0.2 },
-    { name: 'state', level: 'token', count: STATES.length, classes: 3, weight: 0.15, nothing: 0.1 },
-    ...Object.entries(ATTRIBUTES).map(([name, { length }]): Head => {
-      return { name, level: 'token', count: 1, classes: length + 1, weight: 0.1, nothing: 0.2 };
-    }),
+    one('kind', ELEMENT_KINDS.length + 1, { weight: 0.3, laterWeight: 0.8, nothing: 0.6 }),
+    one('x', OFFSETS + 1, { weight: 0.2, laterWeight: 0.3, nothing: 0.2 }),
+    one('y', OFFSETS + 1, { weight: 0.2, laterWeight: 0.3, nothing: 0.2 }),
+    {
+      ...one('state', 3, { weight: 0.15, laterWeight: 0.6, nothing: 0.1 }),
+      count: STATES.length,
+    },
+    ...Object.entries(ATTRIBUTES).map(([name, { length }]) =>
+      one(name, length + 1, { weight: 0.1, laterWeight: 0.3, nothing: 0.2 }),
+    ),
     // The decoder, which sees positions relative to each other only, needs them to name coordinates.
-    { name: 'row', level: 'token', count: 1, classes: PLACES + 1, weight: 0.1, nothing: 0.1 },
-    { name: 'column', level: 'token', count: 1, classes: PLACES + 1, weight: 0.1, nothing: 0.1 },
+    one('row', PLACES + 1, { weight: 0.1, laterWeight: 0.1, nothing: 0.1 }),
+    one('column', PLACES + 1, { weight: 0.1, laterWeight: 0.1, nothing: 0.1 }),
   ];
+}
+
+/** A head with one output per image token. */
+function one(name: string, classes: number, weights: Pick<Head, 'weight' | 'laterWeight' | 'nothing'>): Head {
+  return { name, level: 'token', count: 1, classes, ...weights };
 }
 
 /** Outputs of a head per image token. */

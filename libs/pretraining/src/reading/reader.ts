@@ -89,8 +89,10 @@ export class Reader {
         ...targetFeeds(part, this.heads, scales),
       };
       const outputs = await session.run(feeds, sums);
-      for (const { name, weight } of this.heads) {
-        losses[name] = (losses[name] ?? 0) + (outputs[`loss ${name}`].data as Float32Array)[0] / weight;
+      for (const head of this.heads) {
+        const { name } = head;
+        const [loss] = outputs[`loss ${name}`].data as Float32Array;
+        losses[name] = (losses[name] ?? 0) + loss / weightOf(head, balance);
       }
     }
     return losses;
@@ -174,6 +176,10 @@ function normedPatches(graph: Graph, inputs: Map<string, Value>): Value {
   return ops.layerNorm(hidden, weight, bias, PATCH_NORM.epsilon);
 }
 
+function weightOf({ weight, laterWeight }: Head, balance: number): number {
+  return balance > 0 ? weight : laterWeight;
+}
+
 interface LossScale {
   nothing: number;
   something: number;
@@ -190,7 +196,9 @@ function lossScales(
   balance: number,
 ): Map<string, LossScale> {
   return new Map(
-    heads.map(({ name, weight, nothing }) => {
+    heads.map((head) => {
+      const { name, nothing } = head;
+      const weight = weightOf(head, balance);
       let [empty, full] = [0, 0];
       for (const { targets } of screens) {
         for (const target of targets[name]) {
