@@ -3,7 +3,7 @@ import type { Screen } from '@ui-rl/page-generator';
 import { askedScreen, noise, QUESTIONS } from '../../test/samples';
 import { slopeRatio } from '../../test/slope-ratio';
 import { tinyModel } from '../../test/tiny-model';
-import { Answerer, answeringWeights } from './answerer';
+import { Answerer, answeringWeights, passesOf } from './answerer';
 import type { GradientSums } from '../gradient-session';
 import { processed } from './batches';
 import { Asker, cellsOf } from './question';
@@ -109,4 +109,20 @@ test('questions that share a screen give the same gradient as questions with sep
     );
   }
   await answerer.release();
+});
+
+test('a pass has questions of similar lengths, unless one more pass takes longer than the padding', () => {
+  const lengthsOf = (lengths: number[], passTokens: number) =>
+    passesOf(
+      lengths.map((length) => ({ tokenIds: new Array<number>(length).fill(0) })),
+      { questions: 3, passTokens },
+    ).map((pass) => pass.map(({ tokenIds }) => tokenIds.length));
+  const [few, many] = [10, 200];
+  expect(lengthsOf([90, 8, 100, 9, 95], few)).toEqual([
+    [8, 9],
+    [90, 95, 100],
+  ]);
+  expect(lengthsOf([8, 100], many)).toEqual([[8, 100]]);
+  expect(lengthsOf([5, 5, 5, 5], many).map(({ length }) => length)).toEqual([1, 3]);
+  expect(lengthsOf([], many)).toEqual([]);
 });

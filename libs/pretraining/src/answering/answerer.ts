@@ -58,7 +58,7 @@ export async function answeringWeights(
   return TrainedWeights.create(weights, options);
 }
 
-/** The decoder, trained on questions about screens. The vision tower runs once for all questions of a screen. */
+/** The decoder, trained on questions about screens. The vision tower runs once for all questions. */
 export class Answerer {
   private training: Promise<GradientSession> | undefined;
   private vision: Promise<Session> | undefined;
@@ -69,34 +69,34 @@ export class Answerer {
     private readonly limits: PassLimits = LIMITS[trained.device],
   ) {}
 
-  /** Adds the gradients of the mean loss of all questions to `sums`. Screens of the same size need no padding. */
+  /** Adds the gradients of the mean loss of all questions to `sums`. */
   async accumulate(screens: readonly AskedScreen[], sums: GradientSums): Promise<AnsweringLosses> {
     this.training ??= this.prepareTraining();
     const session = await this.training;
-    const count = screens.reduce((sum, { rows }) => sum + rows.length, 0);
+    const images = screens.map(({ image }) => image);
+    const questions = screens.flatMap(({ rows }, index) => rows.map((row) => ({ ...row, images: [index] })));
+    const features = await this.features(images);
     const losses = new LossSums();
-    for (const part of parts(screens, this.limits)) {
-      const images = part.map(({ image }) => image);
-      const rows = part.flatMap(({ rows: asked }, index) =>
-        asked.map((row) => ({ ...row, images: [index] })),
-      );
+    for (const rows of passesOf(questions, this.limits)) {
       const { feeds, selected } = this.folder.family.trainerFeeds(rows, images, { images: 'features' });
-      const weights = Float32Array.from(selected, ({ row, position }) => rows[row].weights[position] / count);
-      const features = await this.features(images);
+      const weights = Float32Array.from(
+        selected,
+        ({ row, position }) => rows[row].weights[position] / questions.length,
+      );
       const results = await session.run(
         {
           ...feeds,
           ...features,
           ...this.trained.feeds(),
-          ...spotFeeds(rows, feeds.token_ids.dims[1], count),
+          ...spotFeeds(rows, feeds.token_ids.dims[1], questions.length),
           loss_weights: tensor('float32', weights),
         },
         sums,
       );
-      freeTensors(Object.values(features));
       losses.add(rows, selected, results.scores.data as Float32Array, weights);
       losses.addSpots((results.spot.data as Float32Array)[0]);
     }
+    freeTensors(Object.values(features));
     return losses.means();
   }
 
@@ -174,41 +174,39 @@ function spotFeeds(rows: readonly AskedRow[], length: number, questions: number)
   return { spot_targets: tensor('int64', targets), spot_weights: tensor('float32', weights) };
 }
 
-/** The size of a pass. */
 interface PassLimits {
+  /** Maximum questions of a pass. */
   questions: number;
-  /** including padding: attention memory grows with their square */
-  patches: number;
+  /** Tokens that take as long as one more pass. */
+  passTokens: number;
 }
 
 const LIMITS: Record<TrainingDevice, PassLimits> = {
-  // Small passes pad less: 8 % faster than with 24 questions and 5,000 patches, in half the memory.
-  cpu: { questions: 12, patches: 1_200 },
-  webgpu: { questions: 1_000, patches: 100_000 },
+  cpu: { questions: 16, passTokens: 80 },
+  webgpu: { questions: 1_000, passTokens: 10_000 },
 };
 
-/** Groups screens of similar sizes into passes with a limited number of questions; a screen is never split. */
-function parts(screens: readonly AskedScreen[], { questions, patches }: PassLimits): AskedScreen[][] {
-  const out: AskedScreen[][] = [];
-  let count = 0;
-  for (const screen of screens.toSorted((a, b) => patchesOf(a) - patchesOf(b))) {
-    const part = out.at(-1);
-    const fits =
-      part !== undefined &&
-      count + screen.rows.length <= questions &&
-      (part.length + 1) * patchesOf(screen) <= patches;
-    if (!fits) {
-      out.push([]);
-      count = 0;
+/** Groups questions of similar lengths into passes, so that padding and passes take the least time in total. */
+export function passesOf<Row extends Pick<AskedRow, 'tokenIds'>>(
+  rows: readonly Row[],
+  { questions, passTokens }: PassLimits,
+): Row[][] {
+  const sorted = rows.toSorted((a, b) => a.tokenIds.length - b.tokenIds.length);
+  // By number of rows: the least time of their passes in tokens, and where the last of these passes begins.
+  const best = [{ tokens: 0, first: 0 }];
+  sorted.forEach(({ tokenIds }, last) => {
+    let least = { tokens: Infinity, first: last };
+    for (let first = Math.max(0, last + 1 - questions); first <= last; first++) {
+      const tokens = best[first].tokens + passTokens + (last + 1 - first) * tokenIds.length;
+      if (tokens < least.tokens) least = { tokens, first };
     }
-    out.at(-1)!.push(screen);
-    count += screen.rows.length;
+    best.push(least);
+  });
+  const passes: Row[][] = [];
+  for (let end = sorted.length; end > 0; end = best[end].first) {
+    passes.unshift(sorted.slice(best[end].first, end));
   }
-  return out;
-}
-
-function patchesOf({ image: { grid } }: AskedScreen): number {
-  return grid[0] * grid[1] * grid[2];
+  return passes;
 }
 
 class LossSums {
