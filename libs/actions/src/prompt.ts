@@ -13,6 +13,8 @@ export interface PromptTurn {
   maxTurns: number;
   /** The fault of the last answer, shown to the policy in this turn (not in the `compact` style). */
   correction?: string;
+  /** Answers of earlier turns without a message of their own, oldest first (only in the `compact` style). */
+  earlier?: readonly string[];
   /** The screen as text, if the environment reports it; an empty one is shown, too. */
   screen?: ScreenAsText;
 }
@@ -35,12 +37,16 @@ export function systemText(style: PromptStyle, describeActions: () => string): s
   return `You operate a user interface. ${describeActions()}`;
 }
 
-/** The text of a user turn. `compact` is only the goal: a small model cannot use a description of its last fault. */
+/**
+ * The text of a user turn. `compact` is only the goal and earlier answers: a small model cannot use a description of its
+ * last fault.
+ */
 export function turnText(
   style: PromptStyle,
-  { goal, turn, maxTurns, correction, screen }: PromptTurn,
+  { goal, turn, maxTurns, correction, screen, earlier = [] }: PromptTurn,
 ): string {
-  if (style === 'compact') return screen === undefined ? goal : `${goal}\n${screen.text}`;
+  if (style === 'compact')
+    return [goal, ...earlier, ...(screen === undefined ? [] : [screen.text])].join('\n');
   const notice = correction === undefined ? '' : `${correction}\n`;
   const what =
     screen === undefined ? 'the screenshot' : screen.alone ? 'the screen' : 'the screenshot and its text';
@@ -64,7 +70,10 @@ export function turnContent<Part>(style: PromptStyle, text: Part, image: Part): 
 
 const OMITTED_SCREENSHOT = '(screenshot omitted)';
 
-/** The text of an earlier turn whose screenshot is no longer shown; a placeholder takes the screenshot's place. */
-export function turnTextWithoutScreenshot(style: PromptStyle, text: string): string {
-  return turnContent(style, text, OMITTED_SCREENSHOT).join('\n');
+/**
+ * The text of an earlier turn whose screenshot is no longer shown; a placeholder takes the screenshot's place. In the
+ * `compact` style such a turn has no message, see {@link PromptTurn.earlier}.
+ */
+export function turnTextWithoutScreenshot(text: string): string {
+  return turnContent('full', text, OMITTED_SCREENSHOT).join('\n');
 }

@@ -74,10 +74,11 @@ describe('buildPrompt', () => {
   describe('of ten turns', () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
 
-    /** Each message of the prompt of turn `turn`: a user's as its text, with `+` and the image if it shows one. */
+    /** Each message of the prompt of turn `turn`: a user's as its text, behind `+` and the image if it shows one. */
     function shown(turn: number, historyScreenshots: number, historyTurns = Infinity): string[] {
       const { messages, images } = buildPrompt({
         ...input,
+        style: 'full',
         goal: `text of ${names[turn - 1]}`,
         past: names.slice(0, turn - 1).map(past),
         screenshot: screen(names[turn - 1]),
@@ -89,16 +90,21 @@ describe('buildPrompt', () => {
       expect(
         new Set(messages.flatMap(({ content }) => content.flatMap(({ image }) => image ?? []))).size,
       ).toBe(images.length);
-      return messages.map(({ content }) =>
-        content.map(({ text, image }) => text ?? `+${nameOf(images[image!])}`).join(''),
-      );
+      const textOf = (text: string) => text.replace(/^Task: (.*)\n[^]*/, '$1');
+      return messages
+        .slice(1)
+        .map(({ content }) =>
+          content
+            .map(({ text, image }) => (text === undefined ? `+${nameOf(images[image!])} ` : textOf(text)))
+            .join(''),
+        );
     }
 
     /** The expected prompt: turns from `first` on without an image, then turns from `firstShown` on with theirs. */
     function expected(turn: number, firstShown: number, first = 1): string[] {
       return names.slice(first - 1, turn).flatMap((name, index) => {
         const isShown = first + index >= firstShown;
-        const user = `text of ${name}${isShown ? `+${name}` : '\n(screenshot omitted)'}`;
+        const user = `${isShown ? `+${name} ` : '(screenshot omitted)\n'}text of ${name}`;
         return first + index === turn ? [user] : [user, `answer to ${name}`];
       });
     }
@@ -116,11 +122,11 @@ describe('buildPrompt', () => {
 
     it('writes them out as the policy reads them', () => {
       expect(shown(3, 2)).toEqual([
-        'text of a\n(screenshot omitted)',
+        '(screenshot omitted)\ntext of a',
         'answer to a',
-        'text of b+b',
+        '+b text of b',
         'answer to b',
-        'text of c+c',
+        '+c text of c',
       ]);
     });
 
@@ -128,22 +134,45 @@ describe('buildPrompt', () => {
       expect(shown(10, 2, 4)).toEqual(expected(10, 9, 7));
     });
 
-    it('has the placeholder where the style has the screenshot', () => {
-      const { messages } = buildPrompt({ ...input, style: 'full', historyTurns: 2, historyScreenshots: 1 });
-      expect(messages[1].content).toEqual([{ type: 'text', text: '(screenshot omitted)\ntext of c' }]);
-      expect(messages[3].content[0]).toEqual({ type: 'image', image: 0 });
-    });
-
     it('has no placeholder for a turn that the policy read as text', () => {
-      const textPast = [{ ...past('a'), screenshot: null }, past('b')];
       const { messages } = buildPrompt({
         ...input,
-        past: textPast,
+        style: 'full',
+        past: [{ ...past('a'), screenshot: null }, past('b')],
         historyTurns: Infinity,
         historyScreenshots: 1,
       });
-      expect(messages[0].content).toEqual([{ type: 'text', text: 'text of a' }]);
-      expect(messages[2].content).toEqual([{ type: 'text', text: 'text of b\n(screenshot omitted)' }]);
+      expect(messages[1].content).toEqual([{ type: 'text', text: 'text of a' }]);
+      expect(messages[3].content).toEqual([{ type: 'text', text: '(screenshot omitted)\ntext of b' }]);
+    });
+
+    it('in the compact style, has only the answers of turns without their screenshots, behind the goal', () => {
+      const { messages, images, text } = buildPrompt({
+        ...input,
+        historyTurns: Infinity,
+        historyScreenshots: 2,
+      });
+      expect(messages).toEqual([
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'text of c' },
+            { type: 'image', image: 0 },
+          ],
+        },
+        { role: 'assistant', content: [{ type: 'text', text: 'answer to c' }] },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text },
+            { type: 'image', image: 1 },
+          ],
+        },
+      ]);
+      expect(text).toBe('Enable Wi-Fi\nanswer to a\nanswer to b');
+      expect(images).toEqual(['c', screen('d').png]);
+      const [cut] = buildPrompt({ ...input, historyTurns: 3, historyScreenshots: 1 }).messages;
+      expect(cut.content[0].text).toBe('Enable Wi-Fi\nanswer to b\nanswer to c');
     });
 
     it('shows an unchanged screen as often as the newest turns do', () => {

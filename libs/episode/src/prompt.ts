@@ -43,18 +43,22 @@ export interface Prompt {
 
 /**
  * Builds the conversation of a turn. Drops turns beyond `historyTurns` as a whole, with text and image. Of the others,
- * those beyond `historyScreenshots` keep their text and answer, and a placeholder takes the place of the image.
+ * those beyond `historyScreenshots` keep their text and answer, and a placeholder takes the place of the image. In the
+ * compact style only the answer is kept, behind the goal of the current turn.
  */
 export function buildPrompt(input: PromptInput): Prompt {
+  const isCompact = input.style === 'compact';
+  const kept = newest(input.past, input.historyTurns - 1);
+  const newestShown = newest(kept, input.historyScreenshots - 1);
+  const withoutImage = kept.filter((turn) => turn.screenshot !== null && !newestShown.includes(turn));
   const text = turnText(input.style, {
     goal: input.goal,
     turn: input.past.length + 1,
     maxTurns: input.maxTurns,
     correction: input.correction,
     screen: screenOf(input.screenshot),
+    earlier: isCompact ? withoutImage.map(({ answer }) => answer) : [],
   });
-  const kept = newest(input.past, input.historyTurns - 1);
-  const shown = new Set(newest(kept, input.historyScreenshots - 1));
   const images: (Uint8Array | string)[] = [];
   const indexes = new Map<string, number>();
   const user = (sha256: string | null, words: string, png?: Uint8Array): ChatMessage => {
@@ -73,10 +77,10 @@ export function buildPrompt(input: PromptInput): Prompt {
   const system = systemText(input.style, input.describeActions);
   const messages: ChatMessage[] = [
     ...(system === null ? [] : [textMessage('system', system)]),
-    ...kept.flatMap((turn) => [
-      turn.screenshot === null || shown.has(turn)
-        ? user(turn.screenshot, turn.text)
-        : textMessage('user', turnTextWithoutScreenshot(input.style, turn.text)),
+    ...(isCompact ? kept.filter((turn) => !withoutImage.includes(turn)) : kept).flatMap((turn) => [
+      withoutImage.includes(turn)
+        ? textMessage('user', turnTextWithoutScreenshot(turn.text))
+        : user(turn.screenshot, turn.text),
       textMessage('assistant', turn.answer),
     ]),
     user(shownImage(input.screenshot), text, input.screenshot.png),

@@ -38,9 +38,9 @@ export async function walkOnce(
 async function screensOf(task: Task, live: LivePage, random: Random, split: Split): Promise<TaskScreen[]> {
   const { steps, end } = await walk(task, live, random, WALK);
   if (end !== 'done') return [];
-  return steps.map(({ screen, goal, action, target }) => ({
+  return steps.map(({ screen, ...step }) => ({
     screen,
-    questions: [{ intent: task.kind, goal, action, target }, ...otherTasks(task, screen, random, split)],
+    questions: [{ intent: task.kind, ...step }, ...otherTasks(task, screen, random, split)],
   }));
 }
 

@@ -34,6 +34,17 @@ test('the goal comes before the screen, and a click is three tokens and an end',
   expect(answer.count).toBe(4);
 });
 
+test('earlier actions stand between the goal and the screen, in the tokens of answers', () => {
+  const { action } = QUESTIONS[0];
+  const past = Array.from({ length: 9 }, (): typeof action => action);
+  const [none, one, many] = [[], [action], past].map((earlier) =>
+    asker.row(screen, image, { ...QUESTIONS[0], past: earlier }),
+  );
+  expect(text(one.tokenIds)).toContain('Click "Go"\n{"action":"click","x":20,"y":12}<|vision_start|>');
+  expect(one.tokenIds.length).toBe(none.tokenIds.length + 4);
+  expect(many.tokenIds.length).toBe(none.tokenIds.length + 7 * 4);
+});
+
 test('image tokens name a character they show, and those the action is aimed at its first token', () => {
   const aimed = asker.row(screen, image, QUESTIONS[0]);
   const begin = aimed.tokenIds.indexOf(folder.family.shape.imageTokenId);

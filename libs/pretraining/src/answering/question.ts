@@ -40,9 +40,11 @@ export class Asker {
     private readonly renderer: Renderer,
   ) {}
 
-  row(screen: Screen, image: ProcessedImage, { goal, action, target }: Question): AskedRow {
-    const prompt = askPrompt(this.renderer, goal, image).tokenIds;
-    const response = this.renderer.responseIds(jsonDialect.format([action], sizesOf(screen, this.folder)));
+  row(screen: Screen, image: ProcessedImage, question: Question): AskedRow {
+    const { action, target } = question;
+    const sizes = sizesOf(screen, this.folder);
+    const prompt = askPrompt(this.renderer, question, image, sizes).tokenIds;
+    const response = this.renderer.responseIds(jsonDialect.format([action], sizes));
     const tokenIds = [...prompt, ...response].slice(0, -1);
     const targets = Int32Array.from([...prompt, ...response].slice(1));
     const weights = new Float32Array(tokenIds.length);
@@ -101,9 +103,18 @@ export class Asker {
   }
 }
 
-/** The prompt of a question, as in an episode's first turn. */
-export function askPrompt(renderer: Renderer, goal: string, image: ProcessedImage): RenderedPrompt {
-  const text = turnText('compact', { goal, turn: 1, maxTurns: 1 });
+/** Maximum number of earlier actions in a prompt. */
+const PAST_ACTIONS = 7;
+
+/** The prompt of a question, as in an episode with `rollout.history_screenshots` 1 and `model.history_turns` 8. */
+export function askPrompt(
+  renderer: Renderer,
+  { goal, past = [] }: Pick<Question, 'goal' | 'past'>,
+  image: ProcessedImage,
+  sizes: ScreenSizes,
+): RenderedPrompt {
+  const earlier = past.slice(-PAST_ACTIONS).map((action) => jsonDialect.format([action], sizes));
+  const text = turnText('compact', { goal, turn: 1, maxTurns: 1, earlier });
   const content = turnContent<ContentPart>('compact', { type: 'text', text }, { type: 'image' });
   return renderer.render([{ role: 'user', content }], [image]);
 }

@@ -47,7 +47,8 @@ export async function answeringScore(
         const png = await sharp(screen.rgb, { raw: { width, height, channels: 3 } })
           .png()
           .toBuffer();
-        const prompt = askPrompt(renderer, question.goal, await folder.imageProcessor.process(png));
+        const sizes = sizesOf(screen, folder);
+        const prompt = askPrompt(renderer, question, await folder.imageProcessor.process(png), sizes);
         const { tokens } = await engine.sample({
           model: 'policy',
           prompt: {
@@ -58,7 +59,7 @@ export async function answeringScore(
           topP: 1,
           seed: 0,
         });
-        const parsed = jsonDialect.parse(renderer.answerText(tokens), sizesOf(screen, folder));
+        const parsed = jsonDialect.parse(renderer.answerText(tokens), sizes);
         const action = parsed.ok ? parsed.actions[0] : undefined;
         return {
           question,

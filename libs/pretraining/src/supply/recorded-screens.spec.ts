@@ -48,6 +48,7 @@ test('a record returns the same pixels and the same truth', async () => {
 test('a record returns tasks with their next actions, and never as other screens', async () => {
   const recorded = await RecordedScreens.open(file);
   for (const { questions } of walked) expect(questions[0].goal).toBe(walked[0].questions[0].goal);
+  expect(walked.map(({ questions }) => questions[0].past!.length)).toEqual(walked.map((_, index) => index));
   const tasks = await recorded.tasks(new Random(1), 20, WIDE);
   for (const task of tasks) expect(walked).toContainEqual(task);
   expect(await recorded.heldOutTasks()).toEqual(heldOut);

@@ -12,6 +12,8 @@ export interface Question {
   action: Action;
   /** Any of these targets is correct; empty for actions without a position. */
   target: readonly Target[];
+  /** Earlier actions for the same goal, oldest first. */
+  past?: readonly Action[];
 }
 
 /** A question about a screen, answered by text. */

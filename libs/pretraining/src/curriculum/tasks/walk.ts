@@ -1,6 +1,7 @@
 import type { Action } from '@ui-rl/actions';
 import type { LivePage, Screen, ScreenTruth } from '@ui-rl/page-generator';
 import type { Random } from '@ui-rl/random';
+import { ScreenView } from '../screen/view';
 import { nextStep } from './solver';
 import type { Step, Task } from './task';
 
@@ -8,6 +9,8 @@ import type { Step, Task } from './task';
 export interface WalkStep extends Step {
   screen: Screen;
   goal: string;
+  /** All actions before this step, strays included. */
+  past: readonly Action[];
 }
 
 export interface WalkOptions {
@@ -28,14 +31,17 @@ export async function walk(
   { stray, most }: WalkOptions,
 ): Promise<{ steps: WalkStep[]; end: WalkEnd }> {
   const steps: WalkStep[] = [];
+  const past: Action[] = [];
   for (let i = 0; i < most; i++) {
     const screen = await live.screen();
     const step = nextStep(task, screen.truth);
-    steps.push({ screen, goal: task.goal, ...step });
+    steps.push({ screen, goal: task.goal, past: [...past], ...step });
     if (step.action.action === 'finish')
       return { steps, end: (await isDone(task, live)) ? 'done' : 'mistaken' };
     const isStray = random.chance(stray) && i < most / 2;
-    await live.perform(isStray ? strayAction(screen.truth, random) : step.action);
+    const action = isStray ? strayAction(screen.truth, random) : step.action;
+    await live.perform(action);
+    past.push(action);
     if (!isStray && endsBy(task, step) && (await isDone(task, live))) return { steps, end: 'done' };
   }
   return { steps, end: 'endless' };
@@ -77,9 +83,10 @@ const HARMLESS = [
 ];
 
 /** A click on a random element, or anywhere. */
-function strayAction({ elements, width, height }: ScreenTruth, random: Random): Action {
+function strayAction(truth: ScreenTruth, random: Random): Action {
+  const { elements, width, height } = truth;
   const harmless = elements.filter(({ kind, interactive }) => interactive && HARMLESS.includes(kind));
   if (harmless.length === 0) return { action: 'click', x: width - 1, y: height - 1 };
-  const { center } = random.pick(harmless);
-  return { action: 'click', x: Math.floor(center[0]), y: Math.floor(center[1]) };
+  const [x, y] = new ScreenView(truth).pointIn(random.pick(harmless));
+  return { action: 'click', x, y };
 }
