@@ -13,7 +13,7 @@ export interface PromptTurn {
   maxTurns: number;
   /** The fault of the last answer, shown to the policy in this turn (not in the `compact` style). */
   correction?: string;
-  /** Answers of earlier turns without a message of their own, oldest first (only in the `compact` style). */
+  /** Answers of earlier turns that have no message, oldest first (only in the `compact` style). */
   earlier?: readonly string[];
   /** The screen as text, if the environment reports it; an empty one is shown, too. */
   screen?: ScreenAsText;
