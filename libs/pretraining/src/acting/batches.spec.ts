@@ -18,13 +18,13 @@ test('a batch has screens of tasks and of other pages, the same for the same ste
     await actBatch(source, folder, { seed: 3, step: 1, batch: 1 }),
     await actBatch(source, folder, { seed: 3, step: 1, batch: 1 }),
   ];
-  expect(first.length).toBe(9);
+  expect(first.length).toBe(12);
   const answers = (batch: typeof first) =>
     batch.map(({ rows }) =>
       rows.map(({ targets, answer }) => folder.tokenizer.decode(Array.from(targets).slice(answer.first))),
     );
   expect(answers(again)).toEqual(answers(first));
-  expect(first.map(({ rows }) => rows.length).slice(6, 8)).toEqual([3, 3]);
+  expect(first.map(({ rows }) => rows.length).slice(9, 11)).toEqual([3, 3]);
   const copies = answers(first).at(-1)!;
   expect(copies.length).toBeGreaterThan(8);
   for (const copy of copies) expect(copy).toMatch(/^\{"action":"type"/);

@@ -5,9 +5,9 @@ import { askAll, type AskedOf, copiesOn, questionsOf, viewportFor } from '../ans
 import type { ScreenSource } from '../supply/source';
 import type { StepOfSupply } from '../supply/supplier';
 
-/** Screens of tasks per step, with this many other tasks each. */
-const TASK_SCREENS = 6;
-const OTHER_TASKS = 2;
+/** Screens of tasks per step, with this many other tasks each. Other tasks only show how to begin. */
+const TASK_SCREENS = 9;
+const OTHER_TASKS = 1;
 /** Screens of any pages per step, with this many questions each: tasks use fewer kinds of elements. */
 const OTHER_SCREENS = 2;
 const QUESTIONS = 3;
