@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -89,6 +89,75 @@ it('saves weights once for all who sample from them, and under another name wher
 it('knows log-probabilities of a prompt whose first token is left out', async () => {
   const { logprobs } = await engine.forward({ model: 'base', data: [datum([0, 1, 0, 1])] });
   expect(Array.from(logprobs[0])).toEqual([Number.NaN, -2, Number.NaN, -4]);
+});
+
+describe('a teacher', () => {
+  let teacher: Engine;
+  beforeEach(async () => {
+    const models: TrainedModel[] = [{ ...policy, trainable: { mode: 'frozen' } }];
+    const options = { name: 'tinker', base_url: service.url, retry_ms: 0 };
+    teacher = await registry.create('engine', options, { ...context, models, maxRows: 2 });
+  });
+  afterEach(() => teacher.stop());
+
+  it('is a model that scores without being trained, a few prompts at a time', async () => {
+    const created = service.bodiesOf('create_model').length;
+    let answer: () => void = () => undefined;
+    service.held = new Promise((resolve) => (answer = resolve));
+    const data = [0, 1, 2, 3, 4].map(() => datum([0, 1, 0, 1]));
+    const scored = teacher.forward({ model: 'policy', data });
+    const asked = (): number => service.bodiesOf('asample').length;
+    await eventually('two requests', () => Promise.resolve(asked() === 2));
+    // A request for something else is answered before a third one is sent.
+    await teacher.saveWeightsForSampler({ model: 'base', name: 'other' });
+    expect(asked()).toBe(2);
+    answer();
+    const { logprobs } = await scored;
+    expect(logprobs.map((each) => Array.from(each))).toEqual(
+      data.map(() => [Number.NaN, -2, Number.NaN, -4]),
+    );
+    expect(asked()).toBe(5);
+    expect(service.bodiesOf('create_model')).toHaveLength(created);
+    await expect(
+      teacher.forwardBackward({ model: 'policy', data, loss: { name: 'importance_sampling' } }),
+    ).rejects.toThrow('no model "policy" is trained; those that are: none');
+  });
+
+  it('has the weights of a checkpoint with the service, of the same model only', async () => {
+    const dir = join(scratch, 'taught');
+    await engine.saveState({ model: 'policy', dir });
+    const load = () => teacher.loadState({ model: 'policy', dir, optimizer: false });
+    await load();
+    await teacher.forward({ model: 'policy', data: [datum([0, 1, 0, 1])] });
+    const [{ sampling_session_id }] = service.bodiesOf('asample');
+    expect(JSON.parse(String(sampling_session_id))).toMatchObject({
+      model_path: 'tinker://model_0/sampler_weights/000000',
+    });
+    const file = join(dir, 'tinker.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"qwen3"', '"qwen4"'));
+    await expect(load()).rejects.toThrow('has weights of the model qwen4, expected qwen3');
+  });
+
+  it('is refused if the service does not score prompts', async () => {
+    service.scoresPrompts = false;
+    const scored = teacher.forward({ model: 'policy', data: [datum([0, 1, 0, 1])] });
+    await expect(scored).rejects.toThrow(
+      `${service.url} does not say how likely a prompt was (prompt_logprobs), which a teacher`,
+    );
+  });
+
+  it('is refused by the run file for distributions that the service does not score', () => {
+    const [tinker] = components;
+    const options = { service_loss: 'sum', request_timeout_ms: 1, retry_ms: 0 } as const;
+    const rollout = { temperature: 0.7, top_p: 0.9, constrain_actions: true };
+    const told = (run: RunView, service_loss: 'sum' | 'mean' = 'sum') =>
+      tinker.conflicts!({ ...options, service_loss }, run, 'teacher.engine').map(
+        (each) => each.split(' ')[2],
+      );
+    expect(told({ rollout })).toEqual(['rollout.temperature', 'rollout.top_p', 'rollout.constrain_actions:']);
+    expect(told({ rollout: { temperature: 1 } }, 'mean')).toEqual(['service_loss']);
+    expect(told({ rollout: {} })).toEqual([]);
+  });
 });
 
 it('trains on the sum that was asked for where a service takes means', async () => {

@@ -17,6 +17,8 @@ export class SkyRlDialect {
   private readonly saved = new Set<string>();
   private readonly models = new Map<string, { requests: number; role: unknown }>();
   private created = 0;
+  /** False as with a server that computes no log-probabilities of prompts. */
+  scoresPrompts = true;
   /** True as with FSDP; other backends have no critics. */
   hasCritics = false;
   private readonly server = createServer((request, response) => void this.answer(request, response));
@@ -109,7 +111,7 @@ export class SkyRlDialect {
     if (id !== undefined && !this.models.has(id))
       return refused(400, `Model ${id} not loaded (likely stale request from previous server)`);
     if (verb === 'unload_model') this.models.delete(String(id));
-    if (verb === 'asample') return ok(sampled(body));
+    if (verb === 'asample') return ok(sampled(body, this.scoresPrompts));
     if (verb === 'optim_step') return ok({ metrics: { 'skyrl.ai/grad_norm': 0.5 } });
     if (verb.startsWith('save_weights')) return ok({ path: addressOf(verb, String(id), String(body.path)) });
     const isCritic = this.models.get(String(id))?.role === 'critic';
@@ -142,13 +144,15 @@ function modelOf({ sampling_session_id }: Json): string | undefined {
 }
 
 /** All log-probabilities of a prompt except the first token's, which has none. */
-function sampled({ prompt, prompt_logprobs }: Json): Json {
+function sampled({ prompt, prompt_logprobs }: Json, scoresPrompts: boolean): Json {
   const { chunks } = prompt as { chunks: { tokens: number[] }[] };
   const count = chunks.reduce((sum, { tokens }) => sum + tokens.length, 0);
   return {
     sequences: [{ tokens: [5, 6], logprobs: [-1, -1], stop_reason: 'stop' }],
     prompt_logprobs:
-      prompt_logprobs === true ? Array.from({ length: count - 1 }, (_, index) => -(index + 1)) : null,
+      prompt_logprobs === true && scoresPrompts
+        ? Array.from({ length: count - 1 }, (_, index) => -(index + 1))
+        : null,
   };
 }
 

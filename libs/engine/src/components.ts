@@ -8,8 +8,8 @@ const local: EngineComponent<LocalEngineOptions> = {
   name: 'local',
   description: 'Samples and trains on one device of this machine, with ONNX Runtime.',
   options: LocalEngineOptions,
-  conflicts: ({ quantization }, { model }) =>
-    quantization === 'none' || model.use_lora === true
+  conflicts: ({ quantization }, { model }, path) =>
+    quantization === 'none' || model.use_lora === true || path === 'teacher.engine'
       ? []
       : [`quantization ${quantization} needs model.use_lora true: what is trained cannot be quantized`],
   create(options, context) {

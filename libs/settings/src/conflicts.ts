@@ -122,7 +122,7 @@ function checkTeacher({ algorithm, teacher }: RunFile, registry: ComponentRegist
   const { name, inputs } = registry.get('advantage', algorithm.advantage.name);
   const given = Object.entries(teacher).filter(([, value]) => value !== undefined);
   const needsTeacher = inputs?.includes('teacher_logprobs') === true;
-  if (needsTeacher && given.length === 0) {
+  if (needsTeacher && teacher.name === undefined && teacher.load_checkpoint === undefined) {
     refuse(
       `algorithm.advantage ${name} learns from a teacher: name one with teacher.name or teacher.load_checkpoint`,
     );
@@ -342,7 +342,10 @@ function checkComponents(run: RunFile, registry: ComponentRegistry, refuse: Refu
       if (simple !== undefined) registry.create(simple, choice, {});
       if (kind === 'schedule') registry.create(kind, choice, { totalSteps: totalStepsOf(run) });
     };
-    const told = [...(component.conflicts?.(choice, run as unknown as RunView) ?? []), ...refusalOf(made)];
+    const told = [
+      ...(component.conflicts?.(choice, run as unknown as RunView, path) ?? []),
+      ...refusalOf(made),
+    ];
     for (const message of told) refuse(`${path}: ${message}`);
   }
 }

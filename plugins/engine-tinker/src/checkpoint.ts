@@ -53,6 +53,13 @@ export async function readCheckpoint(dir: string): Promise<CheckpointFile> {
   );
 }
 
+/** @throws TinkerError `checkpoint` if the folder has no weights to sample from */
+export async function readSampled(dir: string): Promise<CheckpointFile & { sampler_path: string }> {
+  const { sampler_path, ...checkpoint } = await readCheckpoint(dir);
+  if (sampler_path !== undefined) return { ...checkpoint, sampler_path };
+  throw new TinkerError('checkpoint', `${dir} holds a critic, which cannot be sampled from`);
+}
+
 /**
  * Addresses of weights that the checkpoint in a folder references, and no other checkpoint of its run does, complete
  * or not.

@@ -8,6 +8,7 @@ const tinker: EngineComponent<TinkerOptions> = {
   description: "Samples and trains with a service of Tinker's API, on its hardware.",
   options: TinkerOptions,
   environment: ENVIRONMENT,
+  remote: true,
   conflicts: conflictsOf,
   create: (options, context) => TinkerEngine.start(options, context),
 };

@@ -91,19 +91,25 @@ const LAYERS: Readonly<Record<string, { train_mlp: boolean; train_attn: boolean 
   attention: { train_mlp: false, train_attn: true },
 };
 
+type Check = readonly [isWrong: boolean, problem: string];
+
+function problemsOf(checks: readonly Check[]): string[] {
+  return checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : []));
+}
+
 type AskedLora = Omit<LoraOptions, 'rslora'> & { rslora?: boolean };
 
 /** Why the service does not support an adapter. */
 function loraProblems({ alpha, targets, dropout, vision, rslora }: AskedLora, path: string): string[] {
   const isLayers = typeof targets === 'string' && Object.hasOwn(LAYERS, targets);
-  const checks: [boolean, string][] = [
+  const checks: Check[] = [
     [alpha !== ALPHA, `${path}.alpha is ${alpha}; adapters of Tinker's API have ${ALPHA}`],
     [!isLayers, `${path}.targets has to be one of ${Object.keys(LAYERS).join(', ')}`],
     [dropout !== 0, `${path}.dropout is ${dropout}; Tinker's API drops nothing: 0`],
     [vision, `${path}.vision: adapters of Tinker's API have no part in the vision tower`],
     [rslora === true, `${path}.use_rslora: Tinker's API scales adapters by alpha / rank`],
   ];
-  return checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : []));
+  return problemsOf(checks);
 }
 
 /** The model fields of `create_model`. */
@@ -114,9 +120,11 @@ export interface ModelRequest {
 }
 
 /**
- * The models of a run: a policy, and a critic if it has one. @throws PluginError that names the unsupported setting
+ * The models of a run to train: a policy, and a critic if it has one; none for a teacher.
+ * @throws PluginError that names the unsupported setting
  */
 export function modelRequests({ models, seed }: Pick<EngineContext, 'models' | 'seed'>): ModelRequest[] {
+  if (models.every(({ trainable }) => trainable.mode === 'frozen')) return [];
   const count = (role: LossModel): number => models.filter((model) => model.role === role).length;
   if (count('policy') !== 1 || count('critic') > 1) {
     const found = models.map(({ name, role }) => `${name} (${role})`).join(', ');
@@ -148,15 +156,21 @@ function loraConfig({ name, role, trainable }: TrainedModel, seed: number): obje
   return { rank: lora.rank, seed, train_unembed: false, ...LAYERS[lora.targets as string] };
 }
 
-/** Settings of a run that a service-trained run does not support. */
-export function conflictsOf({ service_loss }: TinkerOptions, run: RunView): string[] {
-  const { model, rollout, training, algorithm } = run;
-  const { use_rslora: rslora, ...lora } = model.lora as LoraOptions & { use_rslora: boolean };
-  const checks: [boolean, string][] = [
-    [model.use_lora !== true, "model.use_lora has to be true: Tinker's API trains adapters"],
+/** Settings of a run whose policy a service cannot train, or whose teacher it cannot be. */
+export function conflictsOf(options: TinkerOptions, run: RunView, path = 'engine'): string[] {
+  const problems =
+    path === 'engine'
+      ? trainingConflicts(options, run)
+      : [...scoringConflicts(run), ...teacherConflicts(options)];
+  return problems.map((problem) => `engine tinker: ${problem}`);
+}
+
+/** Log-probabilities of the service are those of whole distributions at temperature 1. */
+function scoringConflicts({ rollout }: RunView): string[] {
+  return problemsOf([
     [
       Number(rollout.temperature ?? 1) !== 1,
-      "rollout.temperature has to be 1: Tinker's API trains at no other",
+      "rollout.temperature has to be 1: Tinker's API trains and scores at no other",
     ],
     [
       Number(rollout.top_p ?? 1) < 1 || Number(rollout.top_k ?? 0) > 0,
@@ -166,6 +180,24 @@ export function conflictsOf({ service_loss }: TinkerOptions, run: RunView): stri
       rollout.constrain_actions === true,
       "rollout.constrain_actions: Tinker's API knows no grammar of the actions",
     ],
+  ]);
+}
+
+function teacherConflicts({ service_loss }: TinkerOptions): string[] {
+  return problemsOf([
+    [service_loss !== 'sum', `service_loss ${service_loss} would have no effect: a teacher is not trained`],
+  ]);
+}
+
+function trainingConflicts({ service_loss }: TinkerOptions, run: RunView): string[] {
+  const { model, training, algorithm, teacher = {} } = run;
+  const { use_rslora: rslora, ...lora } = model.lora as LoraOptions & { use_rslora: boolean };
+  const checks: Check[] = [
+    [model.use_lora !== true, "model.use_lora has to be true: Tinker's API trains adapters"],
+    [
+      (teacher.name !== undefined || teacher.load_checkpoint !== undefined) && teacher.engine === undefined,
+      'teacher.engine has to name the engine of the teacher: tinker with its own options, or local',
+    ],
     [
       (training.optimizer as { name: string }).name !== 'adamw',
       "training.optimizer has to be adamw, the one of Tinker's API",
@@ -173,12 +205,13 @@ export function conflictsOf({ service_loss }: TinkerOptions, run: RunView): stri
   ];
   const hasCritic = (algorithm.advantage as { name: string }).name === 'gae';
   return [
-    ...checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : [])),
+    ...problemsOf(checks),
+    ...scoringConflicts(run),
     ...(model.use_lora === true ? loraProblems({ ...lora, rslora }, 'model.lora') : []),
     ...lossConflicts(run),
     ...(hasCritic ? criticConflicts(run, service_loss) : []),
     ...(service_loss === 'mean' ? slotConflicts(run) : []),
-  ].map((problem) => `engine tinker: ${problem}`);
+  ];
 }
 
 function criticConflicts(run: RunView, service_loss: ServiceLoss): string[] {

@@ -125,10 +125,8 @@ export class Sampled {
     };
   }
 
-  /**
-   * Log-probabilities of an input's tokens and the one after it, by position; null where the service returns none.
-   */
-  async promptLogprobs(name: ModelName, { chunks }: ModelInput, last: number): Promise<(number | null)[]> {
+  /** The service's log-probabilities of an input's tokens and the one after it, unchecked. */
+  async promptLogprobs(name: ModelName, { chunks }: ModelInput, last: number): Promise<unknown[]> {
     const weights = this.find(name);
     const prompt = { chunks: [...chunks, { type: 'text' as const, tokens: [last] }] };
     const answer = await this.ask(
@@ -138,13 +136,10 @@ export class Sampled {
       { max_tokens: 1, temperature: 1, seed: 0 },
       true,
     );
-    const said = answer.prompt_logprobs;
-    // The first token has none: services return null or omit it.
-    if (Array.isArray(said))
-      return (said[0] === null ? said : [null, ...(said as unknown[])]) as (number | null)[];
+    if (Array.isArray(answer.prompt_logprobs)) return answer.prompt_logprobs;
     throw new TinkerError(
       'request',
-      'the service does not say how likely a prompt was (prompt_logprobs), which a comparison with the base model needs',
+      `${this.connection.address} does not say how likely a prompt was (prompt_logprobs), which a teacher and a comparison with the base model need`,
     );
   }
 

@@ -46,12 +46,12 @@ it('takes the only model there is', async () => {
 
 it('refuses a retired model with what the service offers', async () => {
   await expect(findModel(connection, 'Qwen/Qwen3-VL-30B-A3B-Instruct')).rejects.toThrow(
-    /engine\.base_model: http:\S+ does not offer Qwen\/Qwen3-VL-30B-A3B-Instruct, or has retired it; it offers Qwen\/Qwen3\.5-4B, Qwen\/Qwen3\.5-397B-A17B, moonshotai\/Kimi-K2\.5\./,
+    /engine tinker: base_model: http:\S+ does not offer Qwen\/Qwen3-VL-30B-A3B-Instruct, or has retired it; it offers Qwen\/Qwen3\.5-4B, Qwen\/Qwen3\.5-397B-A17B, moonshotai\/Kimi-K2\.5\./,
   );
 });
 
 it('refuses to guess where the model of the run is not offered', async () => {
   await expect(findModel(connection, undefined, 'Qwen/Qwen3-VL-4B-Instruct')).rejects.toThrow(
-    /engine\.base_model has to say which .* it offers Qwen\/Qwen3\.5-4B, .*, not Qwen\/Qwen3-VL-4B-Instruct$/,
+    /engine tinker: base_model has to name a model of .* it offers Qwen\/Qwen3\.5-4B, .*, not Qwen\/Qwen3-VL-4B-Instruct$/,
   );
 });

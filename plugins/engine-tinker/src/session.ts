@@ -37,15 +37,15 @@ export async function findModel(
     const own = published === undefined ? '' : `, not ${published}`;
     throw new TinkerError(
       'request',
-      `engine.base_model has to say which model ${connection.address} is to train; it offers ${names.join(', ')}${own}`,
+      `engine tinker: base_model has to name a model of ${connection.address}; it offers ${names.join(', ')}${own}`,
     );
   }
   const found = offered.find(({ model_name }) => asked === undefined || model_name === asked);
   if (found?.model_name === undefined) {
     throw new TinkerError(
       'request',
-      `engine.base_model: ${connection.address} does not offer ${asked}, or has retired it; it offers ${names.join(', ')}. ` +
-        'Take one of these, and a model.name with the same tokenizer and chat template',
+      `engine tinker: base_model: ${connection.address} does not offer ${asked}, or has retired it; it offers ${names.join(', ')}. ` +
+        'Take one of these, and for model.name or teacher.name one with the same tokenizer and chat template',
     );
   }
   return {

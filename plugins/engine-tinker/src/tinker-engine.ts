@@ -14,7 +14,7 @@ import {
   type WeightsInfo,
 } from '@ui-rl/plugin-kit';
 import { checkService, logprobsOf, metricsOf, mustClip, valuesIfSaid, valuesOf } from './answers';
-import { type CheckpointFile, namedOnlyBy, readCheckpoint, writeCheckpoint } from './checkpoint';
+import { type CheckpointFile, namedOnlyBy, readCheckpoint, readSampled, writeCheckpoint } from './checkpoint';
 import { Connection } from './connection';
 import { checkPlain, wireData, type WireOptions } from './data';
 import { TinkerError } from './errors';
@@ -75,7 +75,9 @@ export class TinkerEngine implements Engine {
     const engine = new TinkerEngine(connection, service, context, requests, serviceLoss);
     await engine.begin();
     const ids = engine.trained.all.map(([name, { id }]) => `${name} ${id}`).join(', ');
-    context.log('info', `the model ${service.baseModel} is trained by ${connection.address} as ${ids}`);
+    const use =
+      ids === '' ? `scores at ${connection.address}` : `is trained by ${connection.address} as ${ids}`;
+    context.log('info', `the model ${service.baseModel} ${use}`);
     return engine;
   }
 
@@ -85,13 +87,6 @@ export class TinkerEngine implements Engine {
     this.session = await ServiceSession.begin(connection, this.context.log, onLost);
     const { id } = this.session;
     this.trained = new TrainedModels(connection, id, service.baseModel, this.requests, onLost);
-    try {
-      await this.trained.create();
-    } catch (error) {
-      await this.trained.unloadAll(AbortSignal.timeout(PATIENCE_MS));
-      this.session.stop();
-      throw error;
-    }
     this.sampled = new Sampled(
       connection,
       id,
@@ -100,6 +95,14 @@ export class TinkerEngine implements Engine {
       context.endTokenIds,
       () => this.saved.tidy(),
     );
+    try {
+      await this.trained.create();
+      if (this.isFrozen) await this.sampled.open(POLICY, { base: true }, this.baseWeights);
+    } catch (error) {
+      await this.trained.unloadAll(AbortSignal.timeout(PATIENCE_MS));
+      this.session.stop();
+      throw error;
+    }
   }
 
   async sample(request: SampleRequest): Promise<SampleResult> {
@@ -115,7 +118,7 @@ export class TinkerEngine implements Engine {
     }
     const name = await this.nameOf(request.model);
     return this.sampled.sample(name, request).catch((error: unknown) => {
-      if (isModelGone(error) && error.message.includes(this.policy.id)) this.lose(error);
+      if (!this.isFrozen && isModelGone(error) && error.message.includes(this.policy.id)) this.lose(error);
       throw error;
     });
   }
@@ -125,7 +128,9 @@ export class TinkerEngine implements Engine {
     data.forEach(checkPlain);
     const isCritic = this.trained.isCritic(model);
     if (data.length === 0) return { logprobs: [], ...(isCritic ? { values: [] } : {}) };
-    if (model !== POLICY && !isCritic) return scoredAsPrompts(this.sampled, await this.nameOf(model), data);
+    if (!this.trained.has(model)) {
+      return scoredAsPrompts(this.sampled, await this.nameOf(model), data, this.context.maxRows);
+    }
     const run = this.trained.get(model);
     const loss = forwardLoss(run.role);
     const answer = await run.call('forward', async () => ({
@@ -233,6 +238,7 @@ export class TinkerEngine implements Engine {
 
   async loadState({ model, dir, optimizer }: Parameters<Engine['loadState']>[0]): Promise<WeightsInfo> {
     this.mustLive();
+    if (this.isFrozen) return this.openCheckpoint(model, dir);
     const { state_path, version, digest } = await readCheckpoint(dir);
     const isRenewed = !this.trained.get(model).isFresh;
     const run = isRenewed ? await this.trained.renew(model) : this.trained.get(model);
@@ -246,6 +252,16 @@ export class TinkerEngine implements Engine {
     throw new TinkerError(
       'checkpoint',
       `${state_path} has the digest ${loaded.digest}, but ${dir} says ${digest}: the service's weights are others`,
+    );
+  }
+
+  private async openCheckpoint(name: ModelName, dir: string): Promise<WeightsInfo> {
+    const { sampler_path, base_model, version, digest } = await readSampled(dir);
+    const { baseModel } = this.service;
+    if (base_model === baseModel) return this.sampled.open(name, { path: sampler_path }, { version, digest });
+    throw new TinkerError(
+      'checkpoint',
+      `${dir} has weights of the model ${base_model}, expected ${baseModel}`,
     );
   }
 
@@ -285,10 +301,7 @@ export class TinkerEngine implements Engine {
     this.mustSample(model);
     if (model === BASE) return this.sampled.open(name, { base: true }, this.baseWeights);
     if (dir !== undefined) {
-      const { sampler_path, version, digest } = await readCheckpoint(dir);
-      if (sampler_path === undefined) {
-        throw new TinkerError('checkpoint', `${dir} holds a critic, which cannot be sampled from`);
-      }
+      const { sampler_path, version, digest } = await readSampled(dir);
       // Weights loaded from elsewhere belong to the model that now has them.
       const { id, weights } = this.policy;
       const isCurrent = digest === weights.digest && !sampler_path.includes(id);
@@ -353,6 +366,11 @@ export class TinkerEngine implements Engine {
     this.lose(new TinkerError('worker', 'the engine was stopped'));
   }
 
+  /** Whether no model is trained. */
+  private get isFrozen(): boolean {
+    return this.requests.length === 0;
+  }
+
   private get policy(): TrainedRun {
     return this.trained.get(POLICY);
   }
@@ -381,7 +399,7 @@ export class TinkerEngine implements Engine {
       return BASE;
     }
     this.mustSample(model);
-    if (model !== POLICY) return model;
+    if (model !== POLICY || this.isFrozen) return model;
     const name = `${POLICY}#${this.policy.weights.digest.slice(0, 16)}`;
     if (this.sampled.has(name)) return name;
     // Saved once for all concurrent callers.

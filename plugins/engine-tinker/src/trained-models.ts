@@ -31,8 +31,12 @@ export class TrainedModels {
   get(name: ModelName): TrainedRun {
     const found = this.runs.get(name);
     if (found !== undefined) return found;
-    const known = [...this.runs.keys()].join(', ');
+    const known = [...this.runs.keys()].join(', ') || 'none';
     throw new TinkerError('request', `no model "${name}" is trained; those that are: ${known}`);
+  }
+
+  has(name: ModelName): boolean {
+    return this.runs.has(name);
   }
 
   isCritic(name: ModelName): boolean {

@@ -21,8 +21,9 @@ export interface ComponentBase<Kind extends ComponentKind, Options, Context, Mad
   /**
    * Conflicts between these options and the rest of the run file, one sentence each; called when a run file is read.
    * Errors of `create` surface later, when a service creates the component.
+   * @param path where the run file chooses the component: `engine`, or `teacher.engine`
    */
-  conflicts?(options: Options, run: RunView): readonly string[];
+  conflicts?(options: Options, run: RunView, path?: string): readonly string[];
   create(options: Options, context: Context): Made;
 }
 

@@ -252,7 +252,7 @@ export interface Engine {
 }
 
 export interface EngineContext {
-  /** Hugging Face folder of the model on this machine. */
+  /** Hugging Face folder of the model on this machine; without weights for a `remote` engine. */
   modelDir: string;
   /** The model's name in the run file, such as `organisation/name` on the hub; undefined outside of runs. */
   modelName?: string;
@@ -322,4 +322,9 @@ export interface EngineComponent<Options = unknown> extends ComponentBase<
    * secrets.
    */
   readonly environment?: Readonly<Record<string, string>>;
+  /**
+   * Whether a service holds the weights. Then `modelDir` has all files of the model except its weights. As the engine
+   * of a teacher, it gets one model without training, and `loadState` with the teacher's checkpoint, if there is one.
+   */
+  readonly remote?: boolean;
 }

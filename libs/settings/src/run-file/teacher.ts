@@ -1,5 +1,5 @@
 import { IsNotEmpty, IsOptional, IsString } from 'class-validator';
-import { Doc, LocalFile } from '@ui-rl/plugin-kit';
+import { Choice, Doc, LocalFile, type ComponentChoice } from '@ui-rl/plugin-kit';
 
 /** Only for advantages that read the teacher's log-probabilities. */
 export class TeacherGroup {
@@ -15,4 +15,11 @@ export class TeacherGroup {
   @IsOptional()
   @LocalFile({ kind: 'folder', checkpoints: true })
   load_checkpoint?: string;
+
+  @Doc(
+    'engine that scores with the teacher, such as tinker for a model of a service; default: the engine of the run',
+  )
+  @Choice('engine')
+  @IsOptional()
+  engine?: ComponentChoice;
 }

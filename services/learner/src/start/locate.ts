@@ -1,5 +1,6 @@
 import { resolveCheckpoint } from '@ui-rl/bus';
 import { parseSharedFileName, type BaseModel } from '@ui-rl/contracts';
+import type { ComponentChoice } from '@ui-rl/plugin-kit';
 import { type FoundModel, findModel } from '../model-source';
 import { logger } from './log';
 import type { StartOptions } from './start-options';
@@ -10,13 +11,21 @@ export function locate({ bus, machine: { runsDir, cacheDir } }: StartOptions, na
   return resolveCheckpoint(name, { runsDir, cacheDir, archive: bus.checkpoints });
 }
 
-/** A model that the run file names. @param begun the model in the run's newest checkpoint */
+/** A model that the run file names, without weights for a remote engine. */
 export function fetchModel(
-  { machine: { hub, models } }: Pick<StartOptions, 'machine'>,
+  { machine: { hub, models }, components }: Pick<StartOptions, 'machine' | 'components'>,
   name: string,
-  begun?: BaseModel,
+  {
+    engine,
+    begun,
+  }: {
+    engine: ComponentChoice;
+    /** The model in the run's newest checkpoint. */
+    begun?: BaseModel | undefined;
+  },
 ): Promise<FoundModel> {
+  const weights = components.get('engine', engine.name).remote !== true;
   const onProgress = (line: string) => logger.log(line);
   // A folder in a run file refers to another machine's file system.
-  return findModel(name, begun, { ...hub, models, folders: false, onProgress });
+  return findModel(name, begun, { ...hub, models, weights, folders: false, onProgress });
 }

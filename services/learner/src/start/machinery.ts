@@ -3,7 +3,7 @@ import { describeError } from '@ui-rl/retry';
 import { type PromptFolder, checkRendererName, loadPromptFolder, makeRenderer } from '@ui-rl/models';
 import type { Engine, EngineContext, Log, Sampler, TrainedModel } from '@ui-rl/plugin-kit';
 import { Misconfigured } from '@ui-rl/service';
-import { readVariables, trainableOf, type RunFile } from '@ui-rl/settings';
+import { trainableOf, type RunFile } from '@ui-rl/settings';
 import type { LearnerState } from '../checkpoints/learner-state';
 import { CRITIC, POLICY, RunModels } from '../checkpoints/run-models';
 import type { FoundModel } from '../model-source';
@@ -14,6 +14,7 @@ import { type Algorithm, makeAlgorithm } from '../training/algorithm';
 import { openStored } from '../training/stored/open-stored';
 import type { StoredEpisodes } from '../training/stored/stored-episodes';
 import { RunWarnings } from '../warnings';
+import { environmentOf } from './environment-of';
 import { log, logger } from './log';
 import type { StartOptions } from './start-options';
 import { startTeacher } from './teacher';
@@ -66,7 +67,7 @@ export async function startMachinery(
     endTokenIds: folder.tokenizer.eosTokenIds,
     device: state?.device,
     componentFiles: components.files,
-    environment: readVariables(Object.keys(components.get('engine', options.engine.name).environment ?? {})),
+    environment: environmentOf(components, options.engine),
     fetchImage: (sha256) => screenshots.bytesOf(sha256),
     log: engineLog(warnings, lease.epoch),
     onProgress: (line) => logger.log(line),

@@ -27,7 +27,8 @@ export async function startLearner(start: StartOptions): Promise<Learner> {
   try {
     const runFolder = await folderOf(start);
     const stood = await readState(start, runFolder);
-    const model = await fetchModel(start, start.options.model.name, stood.state?.model);
+    const { engine, model: named } = start.options;
+    const model = await fetchModel(start, named.name, { engine, begun: stood.state?.model });
     machinery = await startMachinery(start, model, stood.state);
     const { device } = await machinery.engine.info();
     const progress = progressOf(runId, stood, model.base, device);

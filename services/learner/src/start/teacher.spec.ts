@@ -38,11 +38,8 @@ describe('a teacher is', () => {
   const FOLDERS: Readonly<Record<string, string>> = { [TO_ADAPTER]: ADAPTER, [TO_MODEL]: MODEL };
   const LOCAL = { name: 'local', device: 'cpu', threads: 1 };
 
-  async function start(
-    teacher: { name?: string; load_checkpoint?: string },
-    engine: { name: string } = LOCAL,
-  ) {
-    const options = { model: { name: 'fixture' }, teacher, engine };
+  async function start(teacher: { name?: string; load_checkpoint?: string; engine?: { name: string } }) {
+    const options = { model: { name: 'fixture' }, teacher, engine: LOCAL };
     const machine = {
       models: { fixture: MODEL },
       hub: { offline: true },
@@ -93,8 +90,11 @@ describe('a teacher is', () => {
     await expect(start({ name: 'fixture', load_checkpoint: TO_MODEL })).rejects.toThrow(
       /teacher\.load_checkpoint .* is a whole model: leave out teacher\.name, which is fixture/,
     );
-    await expect(start({ name: 'fixture' }, { name: 'tinker' })).rejects.toThrow(
-      'engine tinker cannot run the teacher',
-    );
+    const refused = start({ name: 'fixture', engine: { name: 'tinker' } });
+    await expect(refused).rejects.toThrow('engine tinker cannot run the teacher');
+    await expect(refused).rejects.toMatchObject({
+      name: 'Misconfigured',
+      cause: { message: expect.stringContaining('base_url names no service') },
+    });
   });
 });

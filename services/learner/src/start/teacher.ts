@@ -2,15 +2,18 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { weightsOf } from '@ui-rl/engine';
 import { ADAPTER_CONFIG, loadPromptFolder, type PromptFolder } from '@ui-rl/models';
-import type { Engine, EngineContext } from '@ui-rl/plugin-kit';
+import type { ComponentChoice, Engine, EngineContext, TrainedModel } from '@ui-rl/plugin-kit';
 import { Misconfigured } from '@ui-rl/service';
+import type { RunFile } from '@ui-rl/settings';
 import { POLICY } from '../checkpoints/run-models';
+import { environmentOf } from './environment-of';
 import { fetchModel, locate } from './locate';
+import { proveTeacher, withProbe } from './prove-teacher';
 import type { StartOptions } from './start-options';
 
 /**
- * Starts an engine with the run's teacher; undefined if the run has none. It is a second engine of the same kind,
- * because the teacher may be another model than the policy.
+ * Starts an engine with the run's teacher; undefined if the run has none. By default it is a second engine of the same
+ * kind, because the teacher may be another model than the policy.
  * @param policy folder and engine context of the policy
  */
 export async function startTeacher(
@@ -20,31 +23,62 @@ export async function startTeacher(
   const { options, components } = start;
   const { load_checkpoint: checkpoint, name } = options.teacher;
   if (checkpoint === undefined && name === undefined) return undefined;
+  const choice = options.teacher.engine ?? options.engine;
+  const isRemote = components.get('engine', choice.name).remote === true;
   const weightsDir = checkpoint === undefined ? undefined : await locate(start, checkpoint);
   const isAdapter = weightsDir !== undefined && existsSync(join(weightsDir, ADAPTER_CONFIG));
-  const isWhole = weightsDir !== undefined && !isAdapter;
+  const isWhole = weightsDir !== undefined && !isAdapter && !isRemote;
   if (isWhole && name !== undefined) {
     throw new Misconfigured(
       `teacher.load_checkpoint ${checkpoint} is a whole model: leave out teacher.name, which is ${name}`,
     );
   }
+  const modelName = name ?? options.model.name;
   const { dir: modelDir } = isWhole
     ? { dir: weightsDir }
-    : await fetchModel(start, name ?? options.model.name);
+    : await fetchModel(start, modelName, { engine: choice });
   const folder = await loadPromptFolder(modelDir);
-  assertSameTokens(policy.folder, folder, checkpoint ?? name!);
-  const trainable = await weightsOf(folder.family, isAdapter ? weightsDir : undefined);
+  assertSameTokens(policy.folder, folder, checkpoint ?? modelName);
+  const trainable: TrainedModel['trainable'] = isRemote
+    ? { mode: 'frozen' }
+    : await weightsOf(folder.family, isAdapter ? weightsDir : undefined);
   const { context } = policy;
-  return components
-    .create('engine', options.engine, {
+  const engine = await components
+    .create('engine', choice, {
       ...context,
       modelDir,
+      modelName,
       models: [{ name: POLICY, role: 'policy', trainable }],
+      device: options.teacher.engine === undefined ? context.device : undefined,
+      environment: environmentOf(components, choice),
+      fetchImage: withProbe((sha256) => context.fetchImage(sha256)),
+      log: (level, message) => context.log(level, `teacher: ${message}`),
       onProgress: (line) => context.onProgress(`teacher: ${line}`),
     })
-    .catch((cause: unknown) => {
-      throw new Misconfigured(`engine ${options.engine.name} cannot run the teacher`, { cause });
-    });
+    .catch((cause: unknown) => refuse(choice, cause));
+  if (!isRemote) return engine;
+  try {
+    if (weightsDir !== undefined) {
+      await engine.loadState({ model: POLICY, dir: weightsDir, optimizer: false });
+    }
+    await proveTeacher(engine, policy.folder, readsScreens(options));
+    return engine;
+  } catch (error) {
+    await engine.stop();
+    return refuse(choice, error);
+  }
+}
+
+/** A service that does not answer may do so later; other errors need another run file. */
+function refuse({ name }: ComponentChoice, cause: unknown): never {
+  const message = `engine ${name} cannot run the teacher`;
+  const isPassing = (cause as { category?: unknown }).category === 'worker';
+  throw isPassing ? new Error(message, { cause }) : new Misconfigured(message, { cause });
+}
+
+/** Pages can be read as text. */
+function readsScreens({ environment: { kind } }: RunFile): boolean {
+  return kind.observation !== 'text';
 }
 
 /** Screens whose numbers of image tokens are compared. */
