@@ -28,6 +28,7 @@ let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'uirl-docs-'));
   mkdirSync(join(folder, 'counter'));
+  mkdirSync(join(folder, 'tasks'));
   const [page] = examples('html');
   writeFileSync(join(folder, 'counter', 'index.html'), page.text);
   for (const file of examples('jsonl')) writeFileSync(join(folder, 'tasks.jsonl'), file.text);

@@ -39,10 +39,10 @@ async function environment(options: Partial<McpOptions> = TOOLS): Promise<Sessio
 let steps = 0;
 const step = (sessions: Sessions, sessionId: string, action: object) =>
   sessions.step({ sessionId, stepId: `step-${steps++}`, action, deadlineMs: TIMES.deadlineMs });
-function open(sessions: Sessions) {
+function open(sessions: Sessions, options: object = {}) {
   const task: Task = {
     description: 'play',
-    environment: { kind: 'mcp', options: { reset: { app: 'notes' } } },
+    environment: { kind: 'mcp', options: { reset: { app: 'notes' }, ...options } },
   };
   return sessions.open({ task, seed: 5, ...TIMES });
 }
@@ -108,6 +108,46 @@ it.each<[string, NonNullable<McpDesktop['fault']>, string, RegExp]>([
   desktop.fault = fault;
   const reply = await step(sessions, sessionId, { action: 'click', x: 1, y: 1 });
   expect(reply).toMatchObject({ ok: false, error: { code, message: expect.stringMatching(message) } });
+});
+
+describe('a task that names its servers', () => {
+  it('is played at no other server of the run file', async () => {
+    const other = await McpDesktop.start();
+    try {
+      const sessions = await environment({
+        ...TOOLS,
+        servers: [other.url, desktop.url],
+        sessions_per_server: 2,
+      });
+      for (let episode = 0; episode < 2; episode += 1)
+        value(await open(sessions, { servers: [`${desktop.url}/`] }));
+      expect(other.calls).toEqual([]);
+      expect(await open(sessions, { servers: [desktop.url] })).toMatchObject({
+        ok: false,
+        error: { code: 'capacity' },
+      });
+      value(await open(sessions));
+      expect(other.calls[0]).toMatchObject({ name: 'open' });
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it.each([
+    [
+      ['http://127.0.0.1:9/mcp'],
+      /played at http:\/\/127\.0\.0\.1:9\/mcp, which the environment does not name: .*\/mcp/,
+    ],
+    [[], /servers of a task is \[\], expected a list of addresses/],
+    ['http://127.0.0.1:9/mcp', /servers of a task is "http:.*", expected a list of addresses/],
+    [[7], /expected a list of addresses/],
+  ])('is refused if they are %j', async (servers, message) => {
+    const reply = await open(await environment(), { servers });
+    expect(reply).toMatchObject({
+      ok: false,
+      error: { code: 'bad_task', message: expect.stringMatching(message) },
+    });
+  });
 });
 
 it('tells why no episode begins', async () => {

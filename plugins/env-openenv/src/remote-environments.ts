@@ -3,8 +3,10 @@ import {
   connectionsOf,
   DEADLINES,
   isRecord,
+  isServerAddress,
   OutsideEpisodes,
   OutsideError,
+  serverAddress,
   type Deadline,
   type Environment,
   type EnvironmentContext,
@@ -18,7 +20,7 @@ import {
 import type { ActionFormat } from './action-format';
 import type { FrameOptions } from './frame';
 import type { McpOptions, OpenEnvOptions } from './options';
-import type { RemoteEnvironment } from './remote';
+import { shown, type RemoteEnvironment } from './remote';
 import { OpenEnvSession } from './session';
 
 /** Environment variables of the machine: allowed servers, and their keys. */
@@ -61,8 +63,8 @@ export class RemoteEnvironments implements Environment {
 
   open({ task, seed }: OpenOptions, { signal }: Deadline): Promise<Reply<EnvironmentSession>> {
     return asOutsideReply(async () => {
-      const reset = resetOf(task, this.name);
-      return this.episodes.begin((place) => this.openAt(place, reset, seed, signal), signal);
+      const { reset, servers } = optionsOf(task, this.name);
+      return this.episodes.begin((place) => this.openAt(place, reset, seed, signal), signal, servers);
     });
   }
 
@@ -92,20 +94,34 @@ export function soon(signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(DEADLINES.outsideReady.ms)]);
 }
 
-/** Reset options of a task, besides the seed. @throws OutsideError */
-function resetOf({ environment, start }: Task, kind: string): Record<string, unknown> {
-  const { reset = {}, ...unknown } = environment?.options ?? {};
+interface TaskSettings {
+  /** Options of the reset, besides the seed. */
+  reset: Record<string, unknown>;
+  /** Addresses of the servers that play the task; undefined for any. */
+  servers: string[] | undefined;
+}
+
+/** @throws OutsideError */
+function optionsOf({ environment, start }: Task, kind: string): TaskSettings {
+  const { reset = {}, servers, ...unknown } = environment?.options ?? {};
   const [key] = Object.keys(unknown);
   if (key !== undefined) {
     throw new OutsideError(
       'bad_task',
-      `environment ${kind} has no option "${key}" for a task: there is reset`,
+      `environment ${kind} has no option "${key}" for a task: there are reset and servers`,
     );
   }
   const given = isRecord(reset) ? { ...reset, ...start } : undefined;
-  if (given !== undefined && !('seed' in given)) return given;
+  if (given !== undefined && !('seed' in given)) return { reset: given, servers: addressesOf(servers) };
   throw new OutsideError(
     'bad_task',
     'reset of a task, with its start, is an object without "seed", which the rollout has',
   );
+}
+
+function addressesOf(servers: unknown): string[] | undefined {
+  if (servers === undefined) return undefined;
+  if (Array.isArray(servers) && servers.length > 0 && servers.every(isServerAddress))
+    return servers.map((each) => serverAddress(each));
+  throw new OutsideError('bad_task', `servers of a task is ${shown(servers)}, expected a list of addresses`);
 }

@@ -19,13 +19,15 @@ export class OutsideEpisodes {
    * invalid.
    *
    * @param openAt returns a session, which releases the place at its end
+   * @param only addresses of the servers that may be used; default: all
    * @throws OutsideError
    */
   async begin(
     openAt: (place: ServerPlace) => Promise<EnvironmentSession>,
     signal: AbortSignal,
+    only?: readonly string[],
   ): Promise<EnvironmentSession> {
-    const tried = new Set<OutsideServer>();
+    const tried = new Set<OutsideServer>(only === undefined ? [] : this.servers.except(only));
     for (;;) {
       const place = this.servers.take(tried);
       tried.add(place.server);

@@ -80,6 +80,22 @@ export class OutsideServers {
     return { server: kept.server, release };
   }
 
+  /**
+   * The servers at other addresses than these.
+   *
+   * @throws OutsideError `bad_task` for an address without a server
+   */
+  except(addresses: readonly string[]): OutsideServer[] {
+    const servers = this.kept.map(({ server }) => server);
+    const missing = addresses.find((address) => !servers.some((server) => server.address === address));
+    if (missing === undefined) return servers.filter(({ address }) => !addresses.includes(address));
+    const known = servers.map(({ address }) => address).join(', ');
+    throw new OutsideError(
+      'bad_task',
+      `the task is played at ${missing}, which the environment does not name: its servers are ${known}`,
+    );
+  }
+
   private settle(kept: Kept, failure: OutsideError | undefined): void {
     if (failure === undefined) {
       kept.failures = 0;
