@@ -71,9 +71,9 @@ export function turnContent<Part>(style: PromptStyle, text: Part, image: Part): 
 const OMITTED_SCREENSHOT = '(screenshot omitted)';
 
 /**
- * The text of an earlier turn whose screenshot is no longer shown; a placeholder takes the screenshot's place. In the
- * `compact` style such a turn has no message, see {@link PromptTurn.earlier}.
+ * The text of an earlier turn in the `full` style whose screenshot is no longer shown; a placeholder takes the
+ * screenshot's place. In the `compact` style such a turn has no message, see {@link PromptTurn.earlier}.
  */
 export function turnTextWithoutScreenshot(text: string): string {
-  return turnContent('full', text, OMITTED_SCREENSHOT).join('\n');
+  return `${OMITTED_SCREENSHOT}\n${text}`;
 }

@@ -49,15 +49,15 @@ export interface Prompt {
 export function buildPrompt(input: PromptInput): Prompt {
   const isCompact = input.style === 'compact';
   const kept = newest(input.past, input.historyTurns - 1);
-  const newestShown = newest(kept, input.historyScreenshots - 1);
-  const withoutImage = kept.filter((turn) => turn.screenshot !== null && !newestShown.includes(turn));
+  const shown = new Set(newest(kept, input.historyScreenshots - 1));
+  const losesImage = (turn: PastTurn) => turn.screenshot !== null && !shown.has(turn);
   const text = turnText(input.style, {
     goal: input.goal,
     turn: input.past.length + 1,
     maxTurns: input.maxTurns,
     correction: input.correction,
     screen: screenOf(input.screenshot),
-    earlier: isCompact ? withoutImage.map(({ answer }) => answer) : [],
+    earlier: isCompact ? kept.filter(losesImage).map(({ answer }) => answer) : [],
   });
   const images: (Uint8Array | string)[] = [];
   const indexes = new Map<string, number>();
@@ -77,8 +77,8 @@ export function buildPrompt(input: PromptInput): Prompt {
   const system = systemText(input.style, input.describeActions);
   const messages: ChatMessage[] = [
     ...(system === null ? [] : [textMessage('system', system)]),
-    ...(isCompact ? kept.filter((turn) => !withoutImage.includes(turn)) : kept).flatMap((turn) => [
-      withoutImage.includes(turn)
+    ...(isCompact ? kept.filter((turn) => !losesImage(turn)) : kept).flatMap((turn) => [
+      losesImage(turn)
         ? textMessage('user', turnTextWithoutScreenshot(turn.text))
         : user(turn.screenshot, turn.text),
       textMessage('assistant', turn.answer),

@@ -58,7 +58,7 @@ export async function answeringWeights(
   return TrainedWeights.create(weights, options);
 }
 
-/** The decoder, trained on questions about screens. The vision tower runs once for all questions. */
+/** The decoder, trained on questions about screens. The vision tower runs once for all questions of a screen. */
 export class Answerer {
   private training: Promise<GradientSession> | undefined;
   private vision: Promise<Session> | undefined;
@@ -71,24 +71,33 @@ export class Answerer {
 
   /** Adds the gradients of the mean loss of all questions to `sums`. */
   async accumulate(screens: readonly AskedScreen[], sums: GradientSums): Promise<AnsweringLosses> {
+    const count = screens.reduce((sum, { rows }) => sum + rows.length, 0);
+    const losses = new LossSums();
+    for (const part of partsOf(screens, this.limits)) await this.accumulatePart(part, count, sums, losses);
+    return losses.means();
+  }
+
+  /** @param count number of all questions, over which the loss is a mean */
+  private async accumulatePart(
+    screens: readonly AskedScreen[],
+    count: number,
+    sums: GradientSums,
+    losses: LossSums,
+  ): Promise<void> {
     this.training ??= this.prepareTraining();
     const session = await this.training;
     const images = screens.map(({ image }) => image);
     const questions = screens.flatMap(({ rows }, index) => rows.map((row) => ({ ...row, images: [index] })));
     const features = await this.features(images);
-    const losses = new LossSums();
     for (const rows of passesOf(questions, this.limits)) {
       const { feeds, selected } = this.folder.family.trainerFeeds(rows, images, { images: 'features' });
-      const weights = Float32Array.from(
-        selected,
-        ({ row, position }) => rows[row].weights[position] / questions.length,
-      );
+      const weights = Float32Array.from(selected, ({ row, position }) => rows[row].weights[position] / count);
       const results = await session.run(
         {
           ...feeds,
           ...features,
           ...this.trained.feeds(),
-          ...spotFeeds(rows, feeds.token_ids.dims[1], questions.length),
+          ...spotFeeds(rows, feeds.token_ids.dims[1], count),
           loss_weights: tensor('float32', weights),
         },
         sums,
@@ -97,7 +106,6 @@ export class Answerer {
       losses.addSpots((results.spot.data as Float32Array)[0]);
     }
     freeTensors(Object.values(features));
-    return losses.means();
   }
 
   async release(): Promise<void> {
@@ -175,6 +183,8 @@ function spotFeeds(rows: readonly AskedRow[], length: number, questions: number)
 }
 
 interface PassLimits {
+  /** Maximum patches of the screens whose features are held at once, padding included. */
+  patches: number;
   /** Maximum questions of a pass. */
   questions: number;
   /** Tokens that take as long as one more pass. */
@@ -182,14 +192,29 @@ interface PassLimits {
 }
 
 const LIMITS: Record<TrainingDevice, PassLimits> = {
-  cpu: { questions: 16, passTokens: 80 },
-  webgpu: { questions: 1_000, passTokens: 10_000 },
+  cpu: { patches: 15_000, questions: 16, passTokens: 80 },
+  webgpu: { patches: 100_000, questions: 1_000, passTokens: 10_000 },
 };
+
+/** Groups screens, those of similar sizes together. */
+function partsOf(screens: readonly AskedScreen[], { patches }: Pick<PassLimits, 'patches'>): AskedScreen[][] {
+  const parts: AskedScreen[][] = [];
+  for (const screen of screens.toSorted((a, b) => patchesOf(a) - patchesOf(b))) {
+    const part = parts.at(-1);
+    if (part !== undefined && (part.length + 1) * patchesOf(screen) <= patches) part.push(screen);
+    else parts.push([screen]);
+  }
+  return parts;
+}
+
+function patchesOf({ image: { grid } }: AskedScreen): number {
+  return grid[0] * grid[1] * grid[2];
+}
 
 /** Groups questions of similar lengths into passes, so that padding and passes take the least time in total. */
 export function passesOf<Row extends Pick<AskedRow, 'tokenIds'>>(
   rows: readonly Row[],
-  { questions, passTokens }: PassLimits,
+  { questions, passTokens }: Pick<PassLimits, 'questions' | 'passTokens'>,
 ): Row[][] {
   const sorted = rows.toSorted((a, b) => a.tokenIds.length - b.tokenIds.length);
   // By number of rows: the least time of their passes in tokens, and where the last of these passes begins.

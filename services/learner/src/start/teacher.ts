@@ -6,9 +6,9 @@ import type { ComponentChoice, Engine, EngineContext, TrainedModel } from '@ui-r
 import { Misconfigured } from '@ui-rl/service';
 import type { RunFile } from '@ui-rl/settings';
 import { POLICY } from '../checkpoints/run-models';
+import { checkScoring, withProbe } from './check-scoring';
 import { environmentOf } from './environment-of';
 import { fetchModel, locate } from './locate';
-import { proveTeacher, withProbe } from './prove-teacher';
 import type { StartOptions } from './start-options';
 
 /**
@@ -61,7 +61,7 @@ export async function startTeacher(
     if (weightsDir !== undefined) {
       await engine.loadState({ model: POLICY, dir: weightsDir, optimizer: false });
     }
-    await proveTeacher(engine, policy.folder, readsScreens(options));
+    await checkScoring(engine, policy.folder, readsScreens(options));
     return engine;
   } catch (error) {
     await engine.stop();

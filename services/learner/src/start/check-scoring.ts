@@ -11,22 +11,22 @@ const SCREEN = Buffer.from(
 
 const SCREEN_SHA256 = createHash('sha256').update(SCREEN).digest('hex');
 
-/** Adds the screen of `proveTeacher` to the images that an engine may fetch. */
+/** Adds the screen of `checkScoring` to the images that an engine may fetch. */
 export function withProbe(fetchImage: EngineContext['fetchImage']): EngineContext['fetchImage'] {
   return async (sha256) => (sha256 === SCREEN_SHA256 ? SCREEN : fetchImage(sha256));
 }
 
 /**
- * Scores a token after a prompt of the policy, so that a service that cannot do that ends the start of a run, not its
- * first step.
+ * Asks a teacher for the log-probability of a token. A service that cannot answer then fails the start of a run instead
+ * of its first step.
  * @param showsScreens whether prompts of the run contain screenshots
  */
-export async function proveTeacher(
+export async function checkScoring(
   engine: Engine,
   folder: PromptFolder,
   showsScreens: boolean,
 ): Promise<void> {
-  const text = { type: 'text' as const, text: 'Turn on Wi-Fi. What is the next action?' };
+  const text = { type: 'text' as const, text: 'Turn on Wi-Fi.' };
   const content = showsScreens ? [{ type: 'image' as const }, text] : [text];
   const screens = showsScreens ? [SCREEN] : [];
   const { tokenIds, images } = await makeRenderer(folder).renderPngs([{ role: 'user', content }], screens);
