@@ -5,6 +5,8 @@ import { runKeys, subjects, type PolicyState, type RunState } from '@ui-rl/contr
 import { eventually, makeRollout, makeTrajectory } from '@ui-rl/testkit';
 import { LearnerWorld, valueOf } from '../test/learner-world';
 
+jest.setTimeout(180_000); // on a busy machine
+
 let world: LearnerWorld;
 
 beforeAll(async () => {

@@ -75,6 +75,9 @@ const noting = {
 module.exports.components = [notes, broken, noting];
 `;
 
+/** How long to wait for a learner on a busy machine. */
+const PATIENCE_MS = 60_000;
+
 export function valueOf<T>(reply: Reply<T>): T {
   if (!reply.ok) throw new Error(reply.error.message);
   return reply.value;
@@ -228,7 +231,7 @@ export class LearnerWorld {
 
   /** Waits for the error that would have ended the learner's process. */
   async failure(): Promise<unknown> {
-    await eventually('the learner to fail', () => this.failures.length > 0, 30_000);
+    await eventually('the learner to fail', () => this.failures.length > 0, PATIENCE_MS);
     return this.quit().catch((error: unknown) => error);
   }
 
@@ -243,7 +246,7 @@ export class LearnerWorld {
     await bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} }, 'training');
     const options = changes instanceof RunFile ? changes : this.optionsWith(changes);
     await this.begin(runId, options, endpoint, machine);
-    await eventually('the policy state', async () => (await bus.runs.policy(runId)) !== null, 30_000);
+    await eventually('the policy state', async () => (await bus.runs.policy(runId)) !== null, PATIENCE_MS);
     return runId;
   }
 
@@ -264,8 +267,9 @@ export class LearnerWorld {
       seed: 7,
       ...changes,
     };
-    const ask = () => this.bus.request<PolicyActReply>(subjects.policyAct(runId), request, 10_000);
-    return retry(RETRIES.request, ask, { until: performance.now() + 10_000, isTransientResult: isElsewhere });
+    const ask = () => this.bus.request<PolicyActReply>(subjects.policyAct(runId), request, PATIENCE_MS);
+    const until = performance.now() + PATIENCE_MS;
+    return retry(RETRIES.request, ask, { until, isTransientResult: isElsewhere });
   }
 
   /** Plays one episode of one turn with the served policy, like an actor, and publishes it. */
@@ -311,7 +315,7 @@ export class LearnerWorld {
   async requested(runId: string, groups: number): Promise<void> {
     const requested = async (): Promise<boolean> =>
       (await this.bus.runs.policy(runId))?.groupsRequested === groups;
-    await eventually(`${groups} groups of ${runId}`, requested, 30_000);
+    await eventually(`${groups} groups of ${runId}`, requested, PATIENCE_MS);
   }
 
   async version(runId: string): Promise<number | undefined> {
@@ -320,10 +324,14 @@ export class LearnerWorld {
 
   /** Waits until the learner samples from the weights after this many steps, and has reported the last of them. */
   async reached(runId: string, step: number): Promise<void> {
-    await eventually(`step ${step} of ${runId}`, async () => (await this.version(runId)) === step, 30_000);
+    await eventually(
+      `step ${step} of ${runId}`,
+      async () => (await this.version(runId)) === step,
+      PATIENCE_MS,
+    );
     const reported = async (): Promise<boolean> =>
       (await this.events(runId, 'train_step')).some((event) => event.step === step);
-    if (step > 0) await eventually(`the report of step ${step} of ${runId}`, reported, 30_000);
+    if (step > 0) await eventually(`the report of step ${step} of ${runId}`, reported, PATIENCE_MS);
   }
 
   /** All messages of a run's subject, oldest first. */
