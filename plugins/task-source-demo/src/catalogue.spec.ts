@@ -131,6 +131,21 @@ describe('the sources', () => {
     expect(await draw(1)).not.toEqual(await draw(2));
   });
 
+  it('starts each task on the screen of its first action that matters', async () => {
+    const startOf = async (source: string, id: string) => {
+      const tasks = await load({ source_type: source, start: 'near' });
+      return tasks.find((task) => task.id === id)!.environment!.options.reset as object;
+    };
+    const screen = (name: string) => ({ start: expect.objectContaining({ screen: name }) as object });
+    expect(await startOf('demo_training', 'train_23_disable_data')).toMatchObject(screen('settings/network'));
+    expect(await startOf('demo_training', 'train_04_open_camera')).toMatchObject(screen('home'));
+    expect(await startOf('demo_training', 'train_11_open_network_settings')).toMatchObject(
+      screen('settings'),
+    );
+    expect(await startOf('demo_training', 'train_07_go_home')).toMatchObject(screen('settings/network'));
+    expect(await startOf('demo_eval', 'eval_04_disable_torch')).toMatchObject(screen('alerts'));
+  });
+
   it('takes ids, and all', async () => {
     const byId = await load({
       source_type: 'ids',

@@ -3,7 +3,7 @@ import type { Entry } from './entry';
 import { EVALUATION } from './evaluation';
 import { meaningOf, type Goal } from './goal';
 import { allGoals, parseGoal } from './grammar';
-import { mostActions } from './route';
+import { mostActions, parentOf, ROOTS } from './route';
 import { TRAINING } from './training';
 
 /** Actions allowed beyond the oracle's maximum. */
@@ -47,6 +47,13 @@ function catalogueOf(prefix: string, entries: readonly Entry[]): Task[] {
 
 export const trainingTasks: readonly Task[] = catalogueOf('train', TRAINING);
 export const evaluationTasks: readonly Task[] = catalogueOf('eval', EVALUATION);
+
+/** The same task from the screen with its control, or for "Open Camera" the screen with that button. */
+export function startingNear(task: Task): Task {
+  const goal = parseGoal(task.description)!;
+  if (goal.moves.length > 0) return taskOf(goal, goal.place, task.id);
+  return ROOTS.has(goal.place) ? task : taskOf(goal, parentOf(goal.place), task.id);
+}
 
 /**
  * A task for a hand-written sentence, starting from the home screen or where the goal requires it; null if unknown.

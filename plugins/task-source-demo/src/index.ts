@@ -1,8 +1,17 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Action, Task, TaskSourceComponent } from '@ui-rl/plugin-kit';
-import { evaluationTasks, goals, PAGE, resolve, startingFrom, trainingTasks, VIEWPORT } from './catalogue';
-import { IdsOptions } from './options';
+import {
+  evaluationTasks,
+  goals,
+  PAGE,
+  resolve,
+  startingFrom,
+  startingNear,
+  trainingTasks,
+  VIEWPORT,
+} from './catalogue';
+import { IdsOptions, StartOptions } from './options';
 import { nextAction, type Observation } from './oracle';
 import { KINDS, sceneText, vocabulary } from './scene';
 import { tasksByIds } from './sources';
@@ -26,27 +35,34 @@ const shared = {
   oracle: (task: Task, state: unknown): Action => nextAction(task, state as Observation),
 };
 
-const training: TaskSourceComponent = {
+function chosenStart(tasks: readonly Task[]): TaskSourceComponent<StartOptions>['create'] {
+  return ({ start }) => ({ load: () => (start === 'near' ? tasks.map(startingNear) : [...tasks]) });
+}
+
+const training: TaskSourceComponent<StartOptions> = {
   ...shared,
   name: 'demo_training',
   description: 'Training goals on a simulated phone.',
   pages: { [PAGE]: pageFolder() },
   pretraining,
-  create: () => ({ load: () => [...trainingTasks] }),
+  options: StartOptions,
+  create: chosenStart(trainingTasks),
 };
 
-const evaluation: TaskSourceComponent = {
+const evaluation: TaskSourceComponent<StartOptions> = {
   ...shared,
   name: 'demo_eval',
   description: 'Goals on the same phone that are never trained on nor demonstrated.',
-  create: () => ({ load: () => [...evaluationTasks] }),
+  options: StartOptions,
+  create: chosenStart(evaluationTasks),
 };
 
-const all: TaskSourceComponent = {
+const all: TaskSourceComponent<StartOptions> = {
   ...shared,
   name: 'demo_all',
   description: 'All goals on that phone, those for training and those for evaluation.',
-  create: () => ({ load: () => [...trainingTasks, ...evaluationTasks] }),
+  options: StartOptions,
+  create: chosenStart([...trainingTasks, ...evaluationTasks]),
 };
 
 const ids: TaskSourceComponent<IdsOptions> = {

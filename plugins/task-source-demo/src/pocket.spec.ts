@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { verify, type Action, type Task } from '@ui-rl/plugin-kit';
 import { findChromium } from '@ui-rl/testkit';
 import { chromium, type Browser, type Page } from 'playwright';
+import { startingNear } from './catalogue';
 import { components, evaluationTasks, goals, trainingTasks, vocabulary, type Observation } from './index';
 
 const [source] = components;
@@ -86,8 +87,12 @@ async function pixels(seed: number, screen: string): Promise<string> {
 }
 
 describe('demo tasks on Pocket', () => {
-  it.each([1, 2])('start unsolved, and the oracle solves them within their steps (seed %i)', async (seed) => {
-    for (const task of TASKS) {
+  it.each([
+    ['mixed', TASKS, 1],
+    ['mixed', TASKS, 2],
+    ['near', TASKS.map(startingNear), 1],
+  ])('start unsolved, and the oracle solves them in time (start: %s)', async (_, tasks, seed) => {
+    for (const task of tasks) {
       const first = await reset(seed, startOf(task));
       expect({ id: task.id, solved: verify(task.checks, first.state) }).toEqual({
         id: task.id,

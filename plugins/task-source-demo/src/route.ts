@@ -15,9 +15,10 @@ export interface Press {
   label: string;
 }
 
-const ROOTS = new Set(['home', 'alerts', 'lock']);
+/** Screens that no other screen contains. */
+export const ROOTS = new Set(['home', 'alerts', 'lock']);
 
-function parentOf(screen: string): string {
+export function parentOf(screen: string): string {
   return screen.includes('/') ? screen.slice(0, screen.lastIndexOf('/')) : 'home';
 }
 
