@@ -86,7 +86,7 @@ describe('tokens of an answer', () => {
     expect((await chosen.innerText()).trim()).toBe(text);
     expect(await chosen.getAttribute('class')).toMatch(/^loses blamed/);
     const said = await page.locator('.token-legend').innerText();
-    expect(said).toMatch(/advantage -0\.\d+ · trainer's log-probability -[\d.]+, ratio [\d.]+ · weight/);
+    expect(said).toMatch(/advantage −0\.\d+ · trainer's log-probability −[\d.]+, ratio [\d.]+ · weight/);
     expect(said).toContain(`pushed down by ${push}`);
   });
 

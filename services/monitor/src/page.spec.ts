@@ -103,10 +103,10 @@ test('an episode is played frame by frame, with the actions drawn where they hap
   expect(Math.abs(crosshair!.y + crosshair!.height / 2 - image!.y - 48 * scale)).toBeLessThan(3);
   expect(await text('.details .act')).toEqual(['click 40, 48']);
   expect(await page.locator('.tokens span').count()).toBe(14);
-  expect(await text('.stat .note')).toContain('near 0.25, tidy -0.05, task-success 1.00');
+  expect(await text('.stat .note')).toContain('near 0.25, tidy −0.05, task-success 1.00');
   await page.getByRole('button', { name: 'Next frame' }).click();
   expect(await text('.details .act')).toEqual(['swipe 80, 180 → 80, 60\noutside viewport']);
-  expect((await text('.details .paid'))[0].replaceAll(/\s+/g, ' ')).toBe('reward -0.10 tidy -0.10');
+  expect((await text('.details .paid'))[0].replaceAll(/\s+/g, ' ')).toBe('reward −0.10 tidy −0.10');
   await page.getByRole('button', { name: 'Turn 3' }).click();
   expect(await text('.details .act')).toEqual(['1. click 140, 20\n2. type “milk”\n3. key enter']);
   expect(await page.locator('.overlay .number').allTextContents()).toEqual(['1']);

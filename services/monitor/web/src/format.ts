@@ -10,8 +10,8 @@ export function points(difference: number): string {
 
 export function number(value: number | null | undefined, digits = 2): string {
   if (value === null || value === undefined) return '–';
-  if (value !== 0 && Math.abs(value) < 10 ** -digits) return value.toExponential(1);
-  return value.toFixed(digits);
+  const small = value !== 0 && Math.abs(value) < 10 ** -digits;
+  return (small ? value.toExponential(1) : value.toFixed(digits)).replace(/^-/, '−');
 }
 
 export function count(value: number): string {
