@@ -232,7 +232,7 @@ export function pretraining(screens) {
     ],
     async writeCommand(out) {
       await buildCommand(join(out, 'pretraining'), {
-        input: { main: join(stages, 'stages/main.ts'), thread: join(stages, 'supply/thread.ts') },
+        input: { main: join(root, 'test/gpu/pretrain.ts'), thread: join(stages, 'supply/thread.ts') },
         // With modules of the language, what the stages do not use is left out: services, their framework, plugins.
         module: 'es6',
         options: {

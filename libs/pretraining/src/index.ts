@@ -1,4 +1,7 @@
-export { pretrain, type PretrainOptions } from './pretrain';
-export { ACTION_PIECES, DEFAULT_SIZE, smallModelConfig, type SmallModelSize } from './small-model';
+export { actingStage } from './acting/stage';
+export { pointingStage } from './answering/stage';
 export { pointQuestions } from './curriculum';
+export { readingStage } from './reading/stage';
+export { recordScreens, type RecordOptions } from './stages/record';
+export type { StageOptions } from './stages/stage';
 export { drawScreens } from './supply/draw';

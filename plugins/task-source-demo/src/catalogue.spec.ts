@@ -5,16 +5,8 @@ import {
   TASK_DIFFICULTIES,
   type TaskSourceChoice,
 } from '@ui-rl/plugin-kit';
-import {
-  components,
-  evaluationTasks,
-  goals,
-  resolve,
-  sceneText,
-  startingFrom,
-  trainingTasks,
-  vocabulary,
-} from './index';
+import { allGoals } from './grammar';
+import { components, evaluationTasks, resolve, trainingTasks, vocabulary } from './index';
 
 const meaning = (task: { checks?: unknown; environment?: unknown }) => JSON.stringify(task.checks);
 const wordsOf = (sentences: string[]) => new Set(sentences.flatMap((sentence) => sentence.split(' ')));
@@ -55,36 +47,14 @@ describe('the catalogue', () => {
   });
 });
 
-describe('goals()', () => {
-  it('marks every goal that means what an evaluation goal means', () => {
-    const all = [...goals()];
-    const kept = new Set(evaluationTasks.map(meaning));
-    expect(all.length).toBeGreaterThan(250);
-    expect(
-      all
-        .filter(({ evaluation }) => evaluation)
-        .map(({ task }) => meaning(task))
-        .toSorted(),
-    ).toEqual([...kept].toSorted());
-    expect(all.filter(({ task, evaluation }) => kept.has(meaning(task)) !== evaluation)).toEqual([]);
-    for (const { description } of trainingTasks) {
-      expect(all.some(({ task, evaluation }) => task.description === description && !evaluation)).toBe(true);
-    }
-  });
-
+describe('the grammar', () => {
   it('keeps to eight words of the vocabulary', () => {
     const known = new Set(vocabulary());
-    for (const { task } of goals()) {
-      const words = task.description.split(' ');
+    for (const { sentence } of allGoals()) {
+      const words = sentence.split(' ');
       expect(words.length).toBeLessThanOrEqual(8);
       expect(words.filter((word) => !known.has(word) && !/^\d$/.test(word))).toEqual([]);
     }
-  });
-
-  it('can start elsewhere', () => {
-    const task = startingFrom(trainingTasks[1], 'lock');
-    expect(task.environment!.options.reset).toMatchObject({ start: { screen: 'lock' } });
-    expect(task.maxSteps).toBeGreaterThan(trainingTasks[1].maxSteps!);
   });
 });
 
@@ -168,17 +138,5 @@ describe('the sources', () => {
     ],
   ])('refuses %j', async (config, message) => {
     await expect(load(config)).rejects.toThrow(message);
-  });
-});
-
-describe('sceneText()', () => {
-  it('has one line per element, without what is on nearly every screen', () => {
-    const text = sceneText([
-      { kind: 'title', label: 'New note', box: [32, 0, 128, 32] },
-      { kind: 'toggle', label: 'Wi-Fi', box: [0, 32, 160, 32], value: 'on' },
-      { kind: 'field', label: 'Text', box: [0, 64, 160, 32], value: '', focused: true },
-      { kind: 'nav', label: 'Home', box: [64, 192, 32, 32] },
-    ]);
-    expect(text).toBe('96,16 title New note\n80,48 toggle Wi-Fi on\n80,80 field Text focused');
   });
 });

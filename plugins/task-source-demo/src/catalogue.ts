@@ -1,8 +1,8 @@
 import type { Task } from '@ui-rl/plugin-kit';
 import type { Entry } from './entry';
 import { EVALUATION } from './evaluation';
-import { meaningOf, type Goal } from './goal';
-import { allGoals, parseGoal } from './grammar';
+import type { Goal } from './goal';
+import { parseGoal } from './grammar';
 import { mostActions, parentOf, ROOTS } from './route';
 import { TRAINING } from './training';
 
@@ -61,27 +61,4 @@ export function startingNear(task: Task): Task {
 export function resolve(description: string): Task | null {
   const goal = parseGoal(description);
   return goal === null ? null : taskOf(goal);
-}
-
-export interface GrammarGoal {
-  task: Task;
-  /** Screen where the goal is decided: starting there or nearby makes a short episode. */
-  place: string;
-  /** Whether its meaning equals that of an evaluation goal, which must never be demonstrated. */
-  evaluation: boolean;
-}
-
-/** All goals of the grammar, several hundred, in a fixed order. */
-export function* goals(): Generator<GrammarGoal> {
-  const kept = new Set(EVALUATION.map(({ goal }) => meaningOf(parseGoal(goal)!)));
-  for (const goal of allGoals()) {
-    yield { task: taskOf(goal), place: goal.place, evaluation: kept.has(meaningOf(goal)) };
-  }
-}
-
-/** The same task from another start screen: `settings/network`, `chat/anna`, `lock` … */
-export function startingFrom(task: Task, screen: string): Task {
-  const goal = parseGoal(task.description);
-  if (goal === null) throw new Error(`"${task.description}" is not a goal of the demo tasks`);
-  return taskOf(goal, screen, task.id);
 }

@@ -31,11 +31,3 @@ export interface Goal {
 export function equals(path: string, value: unknown): StateCheck {
   return { path, operator: 'equals', value };
 }
-
-/** Goals with the same meaning have the same key, regardless of wording. */
-export function meaningOf(goal: Goal): string {
-  return goal.checks
-    .map(({ path, operator, value }) => `${path} ${operator} ${JSON.stringify(value)}`)
-    .toSorted()
-    .join('; ');
-}

@@ -1,19 +1,10 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Action, Task, TaskSourceComponent } from '@ui-rl/plugin-kit';
-import {
-  evaluationTasks,
-  goals,
-  PAGE,
-  resolve,
-  startingFrom,
-  startingNear,
-  trainingTasks,
-  VIEWPORT,
-} from './catalogue';
+import { evaluationTasks, PAGE, resolve, startingNear, trainingTasks, VIEWPORT } from './catalogue';
 import { IdsOptions, StartOptions } from './options';
 import { nextAction, type Observation } from './oracle';
-import { KINDS, sceneText, vocabulary } from './scene';
+import { vocabulary } from './vocabulary';
 import { tasksByIds } from './sources';
 
 /** The page is stored beside the sources; compiled code finds it from `dist/plugins/task-source-demo/src`. */
@@ -25,9 +16,6 @@ function pageFolder(): string {
     if (folder === dirname(folder)) throw new Error(`there is no ${PAGE}/index.html above ${__dirname}`);
   }
 }
-
-/** Exports for pre-training, which builds screens and demonstrations from them. */
-export const pretraining = { goals, startingFrom, sceneText, vocabulary, kinds: KINDS, viewport: VIEWPORT };
 
 const shared = {
   kind: 'task-source' as const,
@@ -44,7 +32,6 @@ const training: TaskSourceComponent<StartOptions> = {
   name: 'demo_training',
   description: 'Training goals on a simulated phone.',
   pages: { [PAGE]: pageFolder() },
-  pretraining,
   options: StartOptions,
   create: chosenStart(trainingTasks),
 };
@@ -52,7 +39,7 @@ const training: TaskSourceComponent<StartOptions> = {
 const evaluation: TaskSourceComponent<StartOptions> = {
   ...shared,
   name: 'demo_eval',
-  description: 'Goals on the same phone that are never trained on nor demonstrated.',
+  description: 'Goals on the same phone that are never trained on.',
   options: StartOptions,
   create: chosenStart(evaluationTasks),
 };
@@ -76,7 +63,6 @@ const ids: TaskSourceComponent<IdsOptions> = {
 /** The demo tasks: a simulated phone and goals on it. */
 export const components = [training, evaluation, all, ids];
 
-export { evaluationTasks, goals, nextAction, resolve, sceneText, startingFrom, trainingTasks, vocabulary };
-export type { GrammarGoal } from './catalogue';
+export { evaluationTasks, nextAction, resolve, trainingTasks, VIEWPORT, vocabulary };
 export type { Observation } from './oracle';
 export type { ScreenElement } from './route';

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { verify, type Action, type Task } from '@ui-rl/plugin-kit';
 import { findChromium } from '@ui-rl/testkit';
 import { chromium, type Browser, type Page } from 'playwright';
-import { startingNear } from './catalogue';
-import { components, evaluationTasks, goals, trainingTasks, vocabulary, type Observation } from './index';
+import { startingNear, taskOf } from './catalogue';
+import { allGoals } from './grammar';
+import { components, evaluationTasks, trainingTasks, vocabulary, type Observation } from './index';
 
 const [source] = components;
 
@@ -132,7 +133,7 @@ describe('demo tasks on Pocket', () => {
   });
 
   it('are demonstrated by nothing but what can be seen', async () => {
-    const all = [...goals()].map(({ task }) => task);
+    const all = [...allGoals()].map((goal) => taskOf(goal));
     const { settings, apps } = (await reset(1)).state as { settings: object; apps: Record<string, object> };
     const { notes, music, store, people } = apps as Record<string, Record<string, object>>;
     const flags = {

@@ -24,15 +24,40 @@ import {
   type ModelFolder,
   saveModelFolder,
 } from '@ui-rl/models';
-import { ACTION_PIECES, smallModelConfig } from '@ui-rl/pretraining';
 import { Random } from '@ui-rl/random';
 import sharp from 'sharp';
-import { pretraining, trainingTasks } from '../../../plugins/task-source-demo/src';
+import { trainingTasks, VIEWPORT, vocabulary } from '../../../plugins/task-source-demo/src';
 
 const SIZE = { visionWidth: 32, visionLayers: 1, textWidth: 64, textLayers: 1 };
 const SEED = 7;
 const STEPS = 240;
 const SAMPLES_PER_STEP = 8;
+
+const VISION_HEADS = 4;
+const TEXT_HEADS = 6;
+const TEXT_KV_HEADS = 3;
+const HEAD_DIM = 32;
+
+/** Parts of the `json` action format that are one token each: an answer has 5 to 8 tokens. */
+const ACTION_PIECES = [
+  '{"action":"',
+  ...['click', 'type', 'scroll', 'finish', 'button', 'key', 'wait', 'swipe', 'drag', 'long_press'],
+  '","x":',
+  ',"y":',
+  '}',
+  '","text":"',
+  '"}',
+  '","direction":"',
+  ...['up', 'down', 'left', 'right'],
+  '","amount":1}',
+  '","amount":',
+  '","success":',
+  '","success":true}',
+  '","success":false}',
+  '","button":"',
+  ...['back', 'home', 'menu', 'recents'],
+  '","seconds":',
+];
 
 /** Sources that determine the model. */
 const MADE_BY = [
@@ -110,8 +135,8 @@ async function trainSmallModel(dir: string): Promise<void> {
 }
 
 async function writeFreshModel(dir: string): Promise<void> {
-  const tokenizer = buildSmallTokenizer(pretraining.vocabulary(), ACTION_PIECES);
-  const config = smallModelConfig(SIZE, tokenizer.vocabulary, pretraining.viewport);
+  const tokenizer = buildSmallTokenizer(vocabulary(), ACTION_PIECES);
+  const config = configOf(tokenizer.vocabulary, VIEWPORT);
   for (const [name, content] of Object.entries(tokenizer.files)) writeFileSync(join(dir, name), content);
   writeFileSync(join(dir, 'config.json'), JSON.stringify(config));
   const tensors = initializeWeights(await loadFamily(dir), SEED);
@@ -122,7 +147,7 @@ async function teach(engine: LocalEngine, folder: ModelFolder): Promise<void> {
   const random = new Random(SEED);
   const images = await Promise.all([1, 2, 3, 4].map(() => noise(folder, random)));
   const renderer = makeRenderer(folder);
-  const screenshot = pretraining.viewport;
+  const screenshot = VIEWPORT;
   const sizes = { screenshot, modelImage: folder.imageProcessor.shownSize(screenshot) };
   const sample = (): TrainedSequence => {
     const goal = random.pick(trainingTasks).description;
@@ -158,10 +183,64 @@ function someAction(random: Random): Action {
 }
 
 async function noise(folder: ModelFolder, random: Random) {
-  const { width, height } = pretraining.viewport;
+  const { width, height } = VIEWPORT;
   const pixels = Buffer.from(Array.from({ length: width * height * 3 }, () => random.below(256)));
   const png = await sharp(pixels, { raw: { width, height, channels: 3 } })
     .png()
     .toBuffer();
   return folder.imageProcessor.process(png);
+}
+
+/** config.json of a standard `qwen3_vl` folder. */
+function configOf(
+  vocabulary: ReadonlyMap<string, number>,
+  viewport: { width: number; height: number },
+): Record<string, unknown> {
+  const id = (token: string) => vocabulary.get(token)!;
+  const positions = Math.max(viewport.width, viewport.height) / 16;
+  return {
+    architectures: ['Qwen3VLForConditionalGeneration'],
+    model_type: 'qwen3_vl',
+    tie_word_embeddings: true,
+    image_token_id: id('<|image_pad|>'),
+    video_token_id: id('<|video_pad|>'),
+    vision_start_token_id: id('<|vision_start|>'),
+    vision_end_token_id: id('<|vision_end|>'),
+    text_config: {
+      model_type: 'qwen3_vl_text',
+      vocab_size: vocabulary.size,
+      hidden_size: SIZE.textWidth,
+      intermediate_size: Math.round((SIZE.textWidth * 8) / 3 / 32) * 32,
+      num_hidden_layers: SIZE.textLayers,
+      num_attention_heads: TEXT_HEADS,
+      num_key_value_heads: TEXT_KV_HEADS,
+      head_dim: HEAD_DIM,
+      hidden_act: 'silu',
+      rms_norm_eps: 1e-6,
+      attention_bias: false,
+      attention_dropout: 0,
+      max_position_embeddings: 4096,
+      tie_word_embeddings: true,
+      pad_token_id: id('<|endoftext|>'),
+      bos_token_id: id('<|endoftext|>'),
+      eos_token_id: id('<|im_end|>'),
+      rope_theta: 5_000_000,
+      rope_scaling: { rope_type: 'default', mrope_interleaved: true, mrope_section: [6, 5, 5] },
+    },
+    vision_config: {
+      model_type: 'qwen3_vl',
+      depth: SIZE.visionLayers,
+      hidden_size: SIZE.visionWidth,
+      intermediate_size: 4 * SIZE.visionWidth,
+      num_heads: VISION_HEADS,
+      in_channels: 3,
+      patch_size: 16,
+      temporal_patch_size: 2,
+      spatial_merge_size: 2,
+      out_hidden_size: SIZE.textWidth,
+      num_position_embeddings: positions * positions,
+      deepstack_visual_indexes: [],
+      hidden_act: 'gelu_pytorch_tanh',
+    },
+  };
 }

@@ -15,9 +15,8 @@ import { loadTasks } from '@ui-rl/plugin-kit';
 import { Random } from '@ui-rl/random';
 import { loadRunFile, readCliSettings, taskMachine, type RunFileOptions } from '@ui-rl/settings';
 import { Player } from '../../../libs/api/src/task/player';
-import { clickOn } from '../../../libs/pretraining/src/collect';
-import { launchBrowser, pageFolderOf, Phone } from '../../../libs/pretraining/src/phone';
-import { components } from '../../../plugins/task-source-demo/src';
+import { components, VIEWPORT } from '../../../plugins/task-source-demo/src';
+import { clickOn, launchBrowser, pageFolderOf, Phone } from './phone';
 
 const demo = components.find(({ name }) => name === 'demo_training')!;
 
@@ -49,7 +48,7 @@ export async function demonstrate(options: DemonstrationOptions): Promise<Demons
   const tasks = await loadTasks(registry, run.tasks, taskMachine(registry));
   const model = await VisionLanguageModel.load(run.model.name, { device: 'cpu' });
   const browser = await launchBrowser(readCliSettings().chromiumBin);
-  const phone = await Phone.open(browser, pageFolderOf(demo), demo.pretraining!.viewport);
+  const phone = await Phone.open(browser, pageFolderOf(demo), VIEWPORT);
   const hand = new SlippingHand(model, phone, options.slips);
   const player = await Player.create(loaded, { policy: hand, actors: 1, onWarning: console.error });
   try {
@@ -122,7 +121,7 @@ class SlippingHand implements Policy {
     const isSlip = right.action !== 'finish' && this.random.chance(this.slips);
     const action = isSlip ? clickOn(this.random.pick(seen.elements)) : right;
     await this.phone.perform(action);
-    const size = demo.pretraining!.viewport;
+    const size = VIEWPORT;
     return this.model.answered(
       request,
       dialects.json.format([action], { screenshot: size, modelImage: size }),

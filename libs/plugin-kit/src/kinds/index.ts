@@ -23,7 +23,7 @@ export * from './environment';
 export * from './episode';
 export * from './optimizer';
 export * from './policy-loss';
-export * from './pretraining';
+export * from './oracle';
 export * from './regularizer';
 export * from './reward';
 export * from './sampler';

@@ -1,6 +1,5 @@
 import type { Action } from '@ui-rl/actions';
 import type { Task } from '@ui-rl/contracts';
-import type { PretrainingSupport } from './pretraining';
 import type { ComponentBase, Deadline, Log } from './component';
 
 export interface TaskSourceContext {
@@ -73,6 +72,4 @@ export interface TaskSourceComponent<Options = unknown> extends ComponentBase<
   scripts?: Readonly<Record<string, string>>;
   /** The next correct action for a task of this source in a state, for demonstrations and tests. */
   oracle?(task: Task, state: unknown): Action;
-  /** Data to pre-train a small model on; optional. */
-  pretraining?: PretrainingSupport;
 }

@@ -71,7 +71,7 @@ async function encodeScreen({
 /** The screens of a record. Throws if the bytes are not a complete record; `file` is its name in errors. */
 export function recordedScreens(bytes: Buffer, file: string): RecordedScreen[] {
   if (!bytes.subarray(0, TITLE.length).equals(TITLE)) {
-    throw new Error(`${file} is not a record of screens: make one with "npm run pretrain:general -- record"`);
+    throw new Error(`${file} is not a record of screens: make one with "ui-rl pretrain record"`);
   }
   const screens: RecordedScreen[] = [];
   let at = TITLE.length;

@@ -2,6 +2,7 @@ import type { Browser, CDPSession, Page } from 'playwright';
 import {
   findChromium,
   type Action,
+  type DescribedElement,
   type OracleObservation,
   type Task,
   type TaskSourceComponent,
@@ -31,7 +32,7 @@ export function pageFolderOf({ pages = {} }: Pick<TaskSourceComponent, 'pages'>)
   return folder;
 }
 
-/** One page of a task source, with its state and description besides its pixels; for pre-training only. */
+/** One page of a task source, with its state and description besides its pixels, for demonstrations. */
 export class Phone {
   private constructor(
     private readonly page: Page,
@@ -90,4 +91,9 @@ export async function launchBrowser(named: string | undefined): Promise<Browser>
   const signals = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
   const executablePath = findChromium(named, chromium.executablePath());
   return chromium.launch({ executablePath, headless: true, args: FLAGS, ...signals });
+}
+
+/** A click on the middle of an element. */
+export function clickOn({ box: [x, y, width, height] }: DescribedElement): Action {
+  return { action: 'click', x: Math.round(x + width / 2), y: Math.round(y + height / 2) };
 }

@@ -1,0 +1,17 @@
+import { allGoals } from './grammar';
+import { labels } from './words';
+
+/** Element kinds as reported by `describe()`. */
+const KINDS = [
+  ...['title', 'back', 'add', 'text', 'app', 'row', 'alert', 'toggle', 'radio', 'stepper', 'minus', 'plus'],
+  ...['field', 'button', 'get', 'remove', 'quick', 'song', 'like', 'message', 'sent', 'scroll', 'nav'],
+] as const;
+
+const VALUES = ['on', 'off', 'start', 'end', 'focused'];
+
+/** All distinct words of labels, goals, kinds and values, sorted, without numbers. */
+export function vocabulary(): string[] {
+  const sentences = [...labels(), ...[...allGoals()].map(({ sentence }) => sentence), ...KINDS, ...VALUES];
+  const words = sentences.flatMap((sentence) => sentence.split(' ')).filter((word) => !/^\d+$/.test(word));
+  return [...new Set(words)].toSorted();
+}
