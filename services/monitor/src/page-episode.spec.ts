@@ -118,7 +118,7 @@ describe('tokens of an answer', () => {
     await rows.first().waitFor();
     expect(await rows.count()).toBe(14);
     expect(await rows.nth(1).innerText()).toMatch(
-      /^2\t\S+\t1\t0\.\d+\t-[\d.]+\t-0\.\d+\t-[\d.]+\t0\.\d+\t0\.0156\t−0\.\d+$/,
+      /^2\t\S+\t1\t0\.\d+\t−[\d.]+\t−0\.\d+\t−[\d.]+\t0\.\d+\t0\.0156\t−0\.\d+$/,
     );
   });
 
