@@ -36,7 +36,7 @@ export function isOwn(labels: Labels, own: Labels): boolean {
 }
 
 /** Whether a box belongs to an environment of this host that no longer exists. */
-export function isStale(labels: Labels, isAlive: (pid: number) => boolean = alive): boolean {
+export function isStale(labels: Labels): boolean {
   if (!isOfHost(labels)) return false;
   const [id, pid] = /^(\d+)-[0-9a-f]{8}$/.exec(labels[LABELS.process] ?? '') ?? [];
   if (id === undefined || OPEN.has(id)) return false;
@@ -47,7 +47,7 @@ function isOfHost(labels: Labels): boolean {
   return labels[LABELS.owner] === OWNER && labels[LABELS.host] === HOST;
 }
 
-function alive(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

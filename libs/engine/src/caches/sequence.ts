@@ -16,16 +16,9 @@ export interface PlacedImage {
   end: number;
 }
 
-/** A prompt, followed by tokens that contain no image placeholders. */
-export function sequenceOf(
-  { tokenIds, images }: ResolvedInput,
-  imageTokenId: number,
-  more: readonly number[] = [],
-): Sequence {
-  const all = new Int32Array(tokenIds.length + more.length);
-  all.set(tokenIds);
-  all.set(more, tokenIds.length);
-  return { tokenIds: all, images: placesOf({ tokenIds, images }, imageTokenId) };
+/** A copy of a prompt's tokens, and the positions of its images. */
+export function sequenceOf(input: ResolvedInput, imageTokenId: number): Sequence {
+  return { tokenIds: Int32Array.from(input.tokenIds), images: placesOf(input, imageTokenId) };
 }
 
 /** The first tokens of a sequence. */

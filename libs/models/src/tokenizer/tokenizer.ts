@@ -114,8 +114,8 @@ export class Tokenizer {
   }
 
   /** A decoder for a stream of tokens. */
-  incremental(options: { skipSpecialTokens?: boolean } = {}): IncrementalDecoder {
-    return new IncrementalDecoder((tokenIds) => this.decode(tokenIds, options));
+  incremental(): IncrementalDecoder {
+    return new IncrementalDecoder((tokenIds) => this.decode(tokenIds));
   }
 
   /** Id of a token by its text; undefined if the vocabulary lacks it. */

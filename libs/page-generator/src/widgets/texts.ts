@@ -1,8 +1,8 @@
 import { escape, mark, type Draft, type Widget } from '../draft';
 
 /** Approximate number of lines of a text. */
-export function linesOf(draft: Draft, text: string, width = draft.width): number {
-  return Math.max(1, Math.ceil((text.length * draft.theme.size * 0.52) / width));
+export function linesOf(draft: Draft, text: string): number {
+  return Math.max(1, Math.ceil((text.length * draft.theme.size * 0.52) / draft.width));
 }
 
 export function lineHeight(draft: Draft): number {

@@ -20,7 +20,8 @@ export const ARCHIVE_PATH = /^\/api\/v1\/archives\/[\w-]{43}(\?|$)/;
 export class Archives {
   private readonly offered = new Map<string, { address: CheckpointAddress; expiresAt: number }>();
 
-  offer(address: CheckpointAddress, now = Date.now()): { token: string; expiresAt: number } {
+  offer(address: CheckpointAddress): { token: string; expiresAt: number } {
+    const now = Date.now();
     for (const [token, { expiresAt }] of this.offered) {
       if (expiresAt <= now || this.offered.size >= MOST) this.offered.delete(token);
     }
@@ -31,9 +32,9 @@ export class Archives {
   }
 
   /** @throws ApiError 404 */
-  find(token: string, now = Date.now()): CheckpointAddress {
+  find(token: string): CheckpointAddress {
     const found = this.offered.get(token);
-    if (found !== undefined && found.expiresAt > now) return found.address;
+    if (found !== undefined && found.expiresAt > Date.now()) return found.address;
     throw new ApiError(
       404,
       'this address of an archive has expired, or was never given out: ask for another one',

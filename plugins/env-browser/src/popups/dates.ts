@@ -35,9 +35,9 @@ export function isoMonth({ year, month }: Pick<Day, 'year' | 'month'>): string {
   return `${pad(year, 4)}-${pad(month)}`;
 }
 
-/** `09:05`, with seconds if they are not 0 or are requested. */
-export function isoTime({ hour, minute, second }: Time, withSeconds = second !== 0): string {
-  return `${pad(hour)}:${pad(minute)}${withSeconds ? `:${pad(second)}` : ''}`;
+/** `09:05`, with seconds if they are not 0. */
+export function isoTime({ hour, minute, second }: Time): string {
+  return `${pad(hour)}:${pad(minute)}${second !== 0 ? `:${pad(second)}` : ''}`;
 }
 
 /** Parses `2026-01-15`, or text that starts with it. */
