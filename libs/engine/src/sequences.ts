@@ -10,8 +10,6 @@ export interface TrainedSequence {
   images: readonly { sha256: string; tokens: number }[];
   /** 1 if the token is trained, that is, predicted from the position before it. */
   mask: ArrayLike<number>;
-  /** Target at the position of each token. Default: the tokens themselves. */
-  targets?: ArrayLike<number>;
 }
 
 export interface DatumOptions {
@@ -29,7 +27,7 @@ export interface DatumOptions {
  * @throws ModelError `bad-input` if the number of placeholders differs from the features of its images
  */
 export function datumOf(sequence: TrainedSequence, options: DatumOptions): Datum {
-  const { tokenIds, images, mask, targets = tokenIds } = sequence;
+  const { tokenIds, images, mask } = sequence;
   const { imageTokenId, weight = 1, lossInputs = {}, temperature } = options;
   if (mask[0] !== 0) {
     throw new EngineError('request', 'the first token of a sequence is trained, which nothing precedes');
@@ -38,7 +36,7 @@ export function datumOf(sequence: TrainedSequence, options: DatumOptions): Datum
   const inputs = Object.entries(lossInputs).map(([name, values]) => [name, shifted(values)] as const);
   return {
     modelInput: { chunks: promptChunks(Array.from(tokenIds).slice(0, -1), images, imageTokenId) },
-    targetTokens: shifted(targets),
+    targetTokens: shifted(tokenIds),
     weights: shifted(mask).map((isTrained) => (isTrained === 0 ? 0 : isTrained * weight)),
     lossInputs: Object.fromEntries(inputs),
     temperature,

@@ -136,7 +136,7 @@ async function trainSmallModel(dir: string): Promise<void> {
 
 async function writeFreshModel(dir: string): Promise<void> {
   const tokenizer = buildSmallTokenizer(vocabulary(), ACTION_PIECES);
-  const config = configOf(tokenizer.vocabulary, VIEWPORT);
+  const config = configOf(tokenizer.vocabulary);
   for (const [name, content] of Object.entries(tokenizer.files)) writeFileSync(join(dir, name), content);
   writeFileSync(join(dir, 'config.json'), JSON.stringify(config));
   const tensors = initializeWeights(await loadFamily(dir), SEED);
@@ -192,12 +192,9 @@ async function noise(folder: ModelFolder, random: Random) {
 }
 
 /** config.json of a standard `qwen3_vl` folder. */
-function configOf(
-  vocabulary: ReadonlyMap<string, number>,
-  viewport: { width: number; height: number },
-): Record<string, unknown> {
+function configOf(vocabulary: ReadonlyMap<string, number>): Record<string, unknown> {
   const id = (token: string) => vocabulary.get(token)!;
-  const positions = Math.max(viewport.width, viewport.height) / 16;
+  const positions = Math.max(VIEWPORT.width, VIEWPORT.height) / 16;
   return {
     architectures: ['Qwen3VLForConditionalGeneration'],
     model_type: 'qwen3_vl',

@@ -1,12 +1,6 @@
 import type { Browser, CDPSession, Page } from 'playwright';
-import {
-  findChromium,
-  type Action,
-  type DescribedElement,
-  type OracleObservation,
-  type Task,
-  type TaskSourceComponent,
-} from '@ui-rl/plugin-kit';
+import { findChromium, type Action, type Task, type TaskSourceComponent } from '@ui-rl/plugin-kit';
+import type { Observation, ScreenElement } from '../../../plugins/task-source-demo/src';
 
 /** Flags that stop Chromium's own network requests. */
 const FLAGS = [
@@ -22,7 +16,7 @@ const FLAGS = [
 interface UirlPage {
   reset(options: unknown): void;
   state(): Record<string, unknown>;
-  describe(): OracleObservation['elements'];
+  describe(): Observation['elements'];
 }
 
 /** The page folder of a task source. */
@@ -58,7 +52,7 @@ export class Phone {
     });
   }
 
-  async look(): Promise<OracleObservation> {
+  async look(): Promise<Observation> {
     return this.page.evaluate(() => {
       const { uirl } = globalThis as unknown as { uirl: UirlPage };
       return { state: uirl.state(), elements: uirl.describe() };
@@ -94,6 +88,6 @@ export async function launchBrowser(named: string | undefined): Promise<Browser>
 }
 
 /** A click on the middle of an element. */
-export function clickOn({ box: [x, y, width, height] }: DescribedElement): Action {
+export function clickOn({ box: [x, y, width, height] }: ScreenElement): Action {
   return { action: 'click', x: Math.round(x + width / 2), y: Math.round(y + height / 2) };
 }

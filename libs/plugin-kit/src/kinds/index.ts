@@ -23,7 +23,6 @@ export * from './environment';
 export * from './episode';
 export * from './optimizer';
 export * from './policy-loss';
-export * from './oracle';
 export * from './regularizer';
 export * from './reward';
 export * from './sampler';
