@@ -43,7 +43,7 @@ describe('the run file', () => {
       use_lora: true,
       lora: { rank: 32, targets: 'all-linear' },
     });
-    expect(run.tasks).toEqual([{ source_type: 'demo_training' }]);
+    expect(run.tasks).toEqual([{ source_type: 'demo_training', start: 'mixed' }]);
     expect(run.rollout).toMatchObject({ group_size: 4, temperature: 1, max_tokens: 2048, max_turns: 20 });
     expect(run.training).toMatchObject({
       groups_per_batch: 10,
@@ -111,7 +111,7 @@ plugins: [./reward.js, uirl-toys]
     expect(run.model.name).toBe('small');
     expect(run.model.lora).toMatchObject({ rank: 8, targets: ['q_proj', 'v_proj'] });
     expect(run.tasks).toHaveLength(2);
-    expect(run.eval_tasks).toEqual([{ source_type: 'demo_eval' }]);
+    expect(run.eval_tasks).toEqual([{ source_type: 'demo_eval', start: 'mixed' }]);
     expect(run.training).toMatchObject({
       max_minutes: 1.5,
       learning_rate: 1e-4,

@@ -139,10 +139,19 @@ const LONGEST_MS = 5_000;
 const call = new Script('run()');
 const context = createContext({ run: () => undefined as unknown });
 
-/** Runs a template, and throws if it exceeds the time limit. */
+/**
+ * Runs a template, and throws if it exceeds the time limit twice. The limit counts wall-clock time, so a machine
+ * that was suspended or starved for seconds exceeds it once with any template.
+ */
 function inTime<T>(run: () => T): T {
   context.run = run;
-  return call.runInContext(context, { timeout: LONGEST_MS }) as T;
+  const attempt = (): T => call.runInContext(context, { timeout: LONGEST_MS }) as T;
+  try {
+    return attempt();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
+    return attempt();
+  }
 }
 
 /** Templates test for the presence of keys (`'image' in part`), so undefined keys must be omitted. */
