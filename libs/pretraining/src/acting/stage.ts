@@ -7,6 +7,9 @@ import { answeringScore, type Examined } from '../answering/score';
 import { modelOfStage, type OnProgress, saveModel, type StageOptions, trainStage } from '../stages/stage';
 import { openScreens, type SourceOptions } from '../supply/draw';
 
+/** The last stage: its model is for use, and half the size. */
+const DTYPE = 'BF16';
+
 /** Trains the decoder to predict the next action of tasks. */
 export async function actingStage(
   options: StageOptions,
@@ -22,11 +25,16 @@ export async function actingStage(
   const scratch = mkdtempSync(join(tmpdir(), 'ui-rl-acting-'));
   onEnd(async () => rmSync(scratch, { recursive: true, force: true }));
   const score = async () => {
-    await saveModel(folder, trained, scratch);
+    await saveModel(folder, trained, scratch, DTYPE);
     return answeringScore(scratch, examined);
   };
   const accumulate = answerer.accumulate.bind(answerer);
-  await trainStage({ name: 'act', folder, trained, accumulate, score }, options, onProgress, onEnd);
+  await trainStage(
+    { name: 'act', folder, trained, dtype: DTYPE, accumulate, score },
+    options,
+    onProgress,
+    onEnd,
+  );
 }
 
 /** Every screen of held-out tasks in held-out wordings. */

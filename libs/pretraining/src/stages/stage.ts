@@ -4,7 +4,13 @@ import { mkdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { clock, type OnEnd } from '@ui-rl/api';
 import { freeTensors } from '@ui-rl/graph';
-import { type FloatTensor, loadModelFolder, type ModelFolder, saveModelFolder } from '@ui-rl/models';
+import {
+  type FloatDtype,
+  type FloatTensor,
+  loadModelFolder,
+  type ModelFolder,
+  saveModelFolder,
+} from '@ui-rl/models';
 import { type StageName, type Supplies, Supplier } from '../supply/supplier';
 import type { GradientSums } from '../gradient-session';
 import type { MatrixOptimizer, TrainedWeights, TrainingDevice } from '../trained-weights';
@@ -41,6 +47,8 @@ export interface Stage<S extends StageName> {
   /** The initial model. */
   folder: ModelFolder;
   trained: TrainedWeights;
+  /** Type of the saved weights. Default: F32, from which the next stage can start. */
+  dtype?: FloatDtype;
   /** Adds the gradients of a batch to `sums`; returns the values to report. */
   accumulate: (screens: readonly Supplies[S][], sums: GradientSums) => Promise<object>;
   /** Metrics on held-out screens. */
@@ -58,7 +66,7 @@ const SAVE_EVERY = 100;
  * lines of `ledger.jsonl`, and at the end the model folder `<stage>/`.
  */
 export async function trainStage<S extends StageName>(
-  { name, folder, trained, accumulate, score }: Stage<S>,
+  { name, folder, trained, dtype, accumulate, score }: Stage<S>,
   options: StageOptions,
   onProgress: OnProgress,
   onEnd: OnEnd,
@@ -99,7 +107,7 @@ export async function trainStage<S extends StageName>(
       await write('score', scores);
     }
   }
-  const digest = await saveModel(folder, trained, join(dir, name));
+  const digest = await saveModel(folder, trained, join(dir, name), dtype);
   await write('end', { sha256: digest });
   onProgress(`${join(dir, name)}: sha256 ${digest}`);
 }
@@ -133,6 +141,7 @@ export async function saveModel(
   { dir: from, family, weights, config }: ModelFolder,
   trained: TrainedWeights,
   dir: string,
+  dtype?: FloatDtype,
 ): Promise<string> {
   const tensors = new Map<string, FloatTensor>();
   const values = await trained.values();
@@ -141,7 +150,7 @@ export async function saveModel(
     tensors.set(name, { shape: [...shape], data });
   }
   await mkdir(dir, { recursive: true });
-  await saveModelFolder(dir, { config, tensors, filesFrom: from });
+  await saveModelFolder(dir, { config, tensors, filesFrom: from, dtype });
   const bytes = await readFile(join(dir, 'model.safetensors'));
   return createHash('sha256').update(bytes).digest('hex');
 }
