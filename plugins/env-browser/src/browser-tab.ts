@@ -8,6 +8,7 @@ import { lookOf, storedOf } from './context-options';
 import type { Device } from './device';
 import { Downloads, type Download } from './downloads';
 import { DocumentWatch } from './in-place/document-watch';
+import { TIMERS, TIMERS_SCRIPT } from './in-place/timers-script';
 import { WATCH_SCRIPT } from './in-place/watch-script';
 import { BrowserError } from './errors';
 import type { HeldButton } from './held-button';
@@ -26,6 +27,9 @@ export type TabLog = (level: 'debug' | 'info' | 'warn' | 'error', message: strin
 
 /** How long to wait for the cause after the browser has reported that a page is gone. */
 const REASON_MS = 1_000;
+
+const SUSPEND = `window.${TIMERS}?.suspend()`;
+const RESUME = `window.${TIMERS}?.resume()`;
 
 /** Maximum unanswered requests between two steps: those that a browser sends by itself, plus a margin. */
 const CALM_REQUESTS = 16;
@@ -49,6 +53,8 @@ export class BrowserTab {
   /** For pages that are reset in place: decides whether a reset is possible. */
   private watchOfDocument: DocumentWatch | null = null;
   private destroyed = false;
+  /** The timers of the page are suspended. */
+  private isSuspended = false;
   /** For tasks that allow downloads. */
   private downloads: Downloads | null = null;
   /** The file chooser that a window has opened since the last screenshot. */
@@ -90,6 +96,7 @@ export class BrowserTab {
       const tab = new BrowserTab(spec, new PageWindow(page, cdp, null), lease, network, log);
       await tab.watch(lease.context);
       if (spec.downloads) await tab.allowDownloads();
+      if (tab.isLocal) await addScript(tab.window, TIMERS_SCRIPT);
       if (rules.resetsInPlace === true) await tab.watchDocuments();
       if (spec.script !== null) await tab.useScript(await readFile(rules.scripts[spec.script], 'utf8'));
       return tab;
@@ -189,6 +196,7 @@ export class BrowserTab {
     this.window.navigations = 0;
     this.windows.hadOthers = false;
     this.isEmpty = false;
+    this.isSuspended = false;
     try {
       const response = await this.page.goto(this.spec.url, { waitUntil: 'load', timeout: 0 });
       if (response !== null && response.status() >= 400) {
@@ -205,7 +213,9 @@ export class BrowserTab {
 
   /** Resets page and pointer to the initial state of an episode. */
   async reset(seed: number): Promise<void> {
-    await this.cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x: 0, y: 0 });
+    const moved = this.cdp.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x: 0, y: 0 });
+    await Promise.all([moved, this.isSuspended ? this.answers.evaluate(RESUME) : undefined]);
+    this.isSuspended = false;
     this.button.moved([0, 0]);
     await this.watchOfDocument?.begin();
     if (this.contract.reset) {
@@ -242,6 +252,20 @@ export class BrowserTab {
     this.keepsWindows = false;
     const late = sleep(DEADLINES.browserClose.ms, false, { ref: false });
     return Promise.race([this.windows.closeOthers(), late]);
+  }
+
+  /**
+   * Suspends the timers of the page until its next reset, so that it costs nothing meanwhile. Returns false if the page
+   * does not answer. Never throws.
+   */
+  async suspend(): Promise<boolean> {
+    this.isSuspended = true;
+    const late = sleep(DEADLINES.browserClean.ms, false, { ref: false });
+    const suspended = this.answers.evaluate(SUSPEND).then(
+      () => true,
+      () => false,
+    );
+    return Promise.race([suspended, late]);
   }
 
   capture(region: Region | null = null): Promise<Screenshot> {

@@ -269,7 +269,7 @@ export class BrowserEnvironment implements Environment {
       const taken =
         fitting.find(({ tab }) => this.mayReset(tab, spec)) ??
         fitting.find(({ tab }) => !tab.resettable) ??
-        (isFull ? fitting.find(({ tab }) => tab.cleanable) : undefined);
+        (isFull ? mostOften(fitting.filter(({ tab }) => tab.cleanable)) : undefined);
       if (taken === undefined) return null;
       this.idle.splice(this.idle.indexOf(taken), 1);
       const { tab, ready } = taken;
@@ -288,7 +288,9 @@ export class BrowserEnvironment implements Environment {
   private async fresh(spec: PageSpec): Promise<BrowserTab> {
     const most = Math.max(this.context.maxSessions, this.options.kept_pages);
     while (this.idle.length > 0 && this.idle.length + this.playing > most) {
-      await this.idle.shift()?.tab.destroy();
+      const surplus = mostOften(this.idle)!;
+      this.idle.splice(this.idle.indexOf(surplus), 1);
+      await surplus.tab.destroy();
     }
     const tab = await BrowserTab.create(this.pool, spec, this.rules, this.context.log);
     tab.failure.whenHappened(() => void this.discard(tab));
@@ -309,7 +311,7 @@ export class BrowserEnvironment implements Environment {
     // A page that floods the browser would continue during cleaning and slow down all others.
     const keep = healthy && tab.isCalm && (await tab.endEpisode());
     tab.isPlayed = false;
-    if (keep && tab.resettable) this.idle.push({ tab, ready: Promise.resolve(true) });
+    if (keep && tab.resettable) this.idle.push({ tab, ready: tab.suspend() });
     else if (keep && tab.cleanable) this.idle.push({ tab, ready: clean(tab) });
     else await tab.destroy();
   }
@@ -318,6 +320,14 @@ export class BrowserEnvironment implements Environment {
 function refuseBadDevice(device: string | undefined, devices: Devices): void {
   const problem = device === undefined ? undefined : deviceProblem(device, devices);
   if (problem !== undefined) throw new PluginError('option', `environment.kind.emulated_device ${problem}`);
+}
+
+/** The oldest tab of the page that the most tabs show: a page that only one shows would have to be loaded again. */
+function mostOften(idle: readonly Idle[]): Idle | undefined {
+  const counts = new Map<string, number>();
+  for (const { tab } of idle) counts.set(tab.spec.url, (counts.get(tab.spec.url) ?? 0) + 1);
+  const most = Math.max(...counts.values());
+  return idle.find(({ tab }) => counts.get(tab.spec.url) === most);
 }
 
 /** Waits for the images requested by a reset, which are part of the first frame. */

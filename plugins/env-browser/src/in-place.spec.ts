@@ -246,3 +246,18 @@ it('pages that are reset in place stay open, as many as are kept', async () => {
   expect(lab.kept()).toHaveLength(3);
   await lab.stop();
 });
+
+it('closes a page that is open twice rather than the one that has waited longest', async () => {
+  const lab = new Lab();
+  lab.page('p', page(''), { 'a.html': page(''), 'b.html': page('') });
+  await lab.start({ reset: 'in_place', kept_pages: 3 }, 2);
+  const open = (path: string) => lab.open({ page: 'p', path });
+  const begun = async (path: string) => (await (await open(path)).close())?.begun;
+  for (let compared = 0; compared < 3; compared++) await begun('a.html');
+  const twice = [await open('b.html'), await open('b.html')];
+  for (const player of twice) await player.close();
+  await begun('index.html');
+  expect(lab.kept()).toHaveLength(3);
+  expect(await begun('a.html')).toBe(2);
+  await lab.stop();
+});

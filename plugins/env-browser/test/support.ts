@@ -97,8 +97,12 @@ export class Lab {
 
   /** Profiles of idle tabs. */
   kept(): string[] {
+    return this.idleTabs().map(({ contextId }) => contextId);
+  }
+
+  idleTabs(): BrowserTab[] {
     const { idle } = this.environment as unknown as { idle: { tab: BrowserTab }[] };
-    return idle.map(({ tab }) => tab.contextId);
+    return idle.map(({ tab }) => tab);
   }
 
   /** Creates a plugin page from HTML, with optional further files. */
