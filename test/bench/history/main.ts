@@ -20,7 +20,7 @@ const HELP = `npm run bench:history -- [options]      a training step over episo
 
 const TURNS = 10;
 /** 140 tokens in the small model. */
-const SCREEN = { width: 320, height: 448 };
+const SCREEN = { width: 160, height: 224 };
 const COUNTS = [1, 2, 5, TURNS];
 const LORA = { rank: 32, alpha: 64, targets: 'all-linear', dropout: 0, vision: false, rslora: false };
 
@@ -67,7 +67,7 @@ async function turnsOf(
     });
     const pngs = images.map((image) => shown.find((each) => each.sha256 === image)?.png ?? png);
     const prompt = await renderer.renderPngs(messages, pngs);
-    const answer = jsonDialect.format([{ action: 'click', x: 30 * index, y: 40 * index }], sizes);
+    const answer = jsonDialect.format([{ action: 'click', x: 15 * index, y: 20 * index }], sizes);
     const tokens = renderer.responseIds(answer);
     const result = { tokens, logprobs: tokens.map(() => -1), stopReason: 'stop' as const, digest: '' };
     const turn = turnOf(index, actReply(prompt, result, { text: answer, policyVersion: 0 }), sha256, 1, 0);

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot } from '@ui-rl/settings';
 import { parse } from 'yaml';
+import { weightsOf } from '../weights-of';
 import { ALGORITHMS, type Groups, MAIN_ALGORITHMS } from './algorithms';
 
 /** File of this bench's tasks. */
@@ -78,7 +79,7 @@ export interface RowDefinition {
   runFile: Groups;
   /** Run file for collecting stored episodes, if the row learns from them. */
   collecting?: Groups;
-  /** Digest of everything that determines the result, except the seed and the code. */
+  /** Digest of everything that determines the result, the model included, except the seed and the code. */
   digest: string;
 }
 
@@ -129,8 +130,12 @@ function isObject(value: unknown): value is Groups {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+let shippedWeights: string | undefined;
+
 function digestOf(parts: object, ownScreens?: true): string {
-  const hash = createHash('sha256').update(JSON.stringify(parts).replaceAll(__dirname, '.'));
+  shippedWeights ??= weightsOf('small');
+  const hash = createHash('sha256').update(shippedWeights);
+  hash.update(JSON.stringify(parts).replaceAll(__dirname, '.'));
   if (ownScreens) {
     const folder = join(__dirname, 'screens');
     const files = readdirSync(folder)

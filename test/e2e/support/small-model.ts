@@ -39,7 +39,7 @@ const TEXT_KV_HEADS = 3;
 const HEAD_DIM = 32;
 
 /** Parts of the `json` action format that are one token each: an answer has 5 to 8 tokens. */
-const ACTION_PIECES = [
+export const ACTION_PIECES = [
   '{"action":"',
   ...['click', 'type', 'scroll', 'finish', 'button', 'key', 'wait', 'swipe', 'drag', 'long_press'],
   '","x":',

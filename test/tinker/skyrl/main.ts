@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
@@ -15,7 +15,7 @@ import type { RunFileOptions } from '@ui-rl/settings';
 import { descendants, eventually } from '@ui-rl/testkit';
 import { compare } from './agreement';
 import { demonstrate } from './demonstrate';
-import { qwen3 } from './model';
+import { writeShape } from './model';
 import { SkyRlServer } from './server';
 
 const HELP = `npm run tinker:skyrl -- --python VENV --skyrl CHECKOUT --out DIR [options]
@@ -82,10 +82,10 @@ function say(line: string): void {
 
 /** One model with a small vision tower, which renders prompts here, and its text part alone for SkyRL. */
 async function makeModels({ python, out }: Flags): Promise<{ ours: string; theirs: string }> {
-  const [ours, theirs, config] = ['qwen3-vl', 'qwen3', 'config.json'].map((name) => join(out, name));
-  writeFileSync(config, JSON.stringify(qwen3));
+  const [ours, theirs, shape] = ['qwen3-vl', 'qwen3', 'shape'].map((name) => join(out, name));
+  writeShape(shape);
   await randomModel(
-    { like: config, out: ours, seed: 1, dtype: 'fp32', maxShardBytes: 2 ** 30 },
+    { like: shape, out: ours, seed: 1, dtype: 'fp32', maxShardBytes: 2 ** 30 },
     { onProgress: say },
   );
   execFileSync(join(python, 'bin/python'), [join(__dirname, 'text_model.py'), ours, theirs, '4'], {

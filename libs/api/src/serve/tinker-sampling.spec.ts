@@ -1,12 +1,14 @@
 import { join } from 'node:path';
-import { loadPromptFolder } from '@ui-rl/models';
+import { loadPromptFolder, type PromptFolder } from '@ui-rl/models';
 import type { Reply, TrainingClient } from '../../test/tinker-client';
 import { image, supervised, text, words } from '../../test/tinker-data';
 import { type Served, serveSmall } from '../../test/tinker-served';
 
 let served: Served;
 let client: TrainingClient;
+let folder: PromptFolder;
 beforeAll(async () => {
+  folder = await loadPromptFolder(join(__dirname, '../../../../deploy/local/model'));
   served = await serveSmall();
   ({ client } = served);
 });
@@ -78,7 +80,7 @@ describe('sampling', () => {
     const at = tokens.indexOf(tokens[3]);
     const stopped = await sample({ ...params, stop: [tokens[3]] });
     expect(stopped.sequences[0]).toMatchObject({ tokens: tokens.slice(0, at + 1), stop_reason: 'stop' });
-    const { tokenizer } = await loadPromptFolder(join(__dirname, '../../../../deploy/local/model'));
+    const { tokenizer } = folder;
     const said = tokenizer.decode(tokens.slice(0, 5));
     const untilText = await sample({ ...params, stop: said.slice(-2) });
     const [ended] = untilText.sequences;
@@ -105,7 +107,7 @@ describe('sampling', () => {
     await expect(sample({ max_tokens: 1000 })).rejects.toThrow('a sequence here has at most 256');
     const wrong = (tokens: number[]) => sample({ max_tokens: 1 }, { prompt: { chunks: [text(...tokens)] } });
     await expect(wrong([5000])).rejects.toThrow('token 5000 is not a token of the model');
-    await expect(wrong([856])).rejects.toThrow('stands for an image');
+    await expect(wrong([folder.family.shape.imageTokenId])).rejects.toThrow('stands for an image');
     await expect(sample({ max_tokens: 1 }, { topk_prompt_logprobs: 3 })).rejects.toThrow(
       'topk_prompt_logprobs',
     );

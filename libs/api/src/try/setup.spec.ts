@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readCliSettings } from '@ui-rl/settings';
+import { loadComponents } from '@ui-rl/plugin-kit';
+import { projectRoot, readCliSettings, readRunFile, type RunFile } from '@ui-rl/settings';
 import { OWN_PAGE } from '../../test/trials';
 import { prepareTry, type TrainedChoice } from './setup';
 
@@ -22,6 +23,17 @@ afterAll(() => rm(folder, { recursive: true }));
 
 const trained = async (checkpoint: string, flags: string[] = []): Promise<TrainedChoice> =>
   (await prepareTry({ page: OWN_PAGE, task: 'x', checkpoint, flags, workingDir: folder })).trained;
+
+it('gives the included model the prompts of its pre-training, as the quickstart does', async () => {
+  const registry = await loadComponents();
+  const quickstart = readRunFile({ file: join(projectRoot, 'deploy/config/quickstart.yaml') }, registry);
+  const { loaded } = await prepareTry({ page: OWN_PAGE, task: 'x', workingDir: folder });
+  const prompts = ({ model, rollout }: RunFile) => ({
+    ...{ model: model.name, prompt: model.prompt, turns: model.history_turns },
+    ...{ screenshots: rollout.history_screenshots, tokens: rollout.max_tokens },
+  });
+  expect(prompts(loaded.run)).toEqual(prompts(quickstart));
+});
 
 describe('training on a demonstrated task', () => {
   const address = 'uirl://a-run/sampler_weights/000080';

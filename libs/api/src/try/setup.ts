@@ -39,14 +39,17 @@ export interface TrainedChoice {
 const STORAGE_STATES = 'BROWSER_STORAGE_STATES';
 export const SHIPPED_MODEL = 'small';
 
-/** Options for the bundled model, which learned its action format in training and saw a phone of 160 × 224 pixels. */
+/** Options for the bundled model: those of its pre-training, in which it learned its action format. */
 const FOR_SHIPPED = {
   'model.prompt': 'compact',
-  'rollout.max_tokens': 24,
+  'model.history_turns': 8,
+  'rollout.history_screenshots': 1,
+  'rollout.max_tokens': 48,
   'rollout.max_turns': 10,
-  // On other screens it would repeat the same answer to the same screen forever.
+  // Otherwise it would repeat the same answer to the same screen forever.
   'evaluation.temperature': 1,
 };
+/** 160 × 224 pixels, as small as the screens of its pre-training. */
 const PHONE = { viewport: { width: 320, height: 448 }, scale: 0.5 };
 const DESKTOP = { viewport: { width: 1280, height: 800 }, scale: 1 };
 

@@ -3,7 +3,8 @@ import { parseArgs } from 'node:util';
 import { loadComponents, loadTasks } from '@ui-rl/plugin-kit';
 import { loadRunFile, projectRoot } from '@ui-rl/settings';
 import { PAGES } from '../../../../plugins/task-source-miniwob/src/pages';
-import { PAGES_AT_ONCE, playPages, settingOf, weightsOf, type TablePage, type TablePolicy } from './play';
+import { weightsOf } from '../../weights-of';
+import { PAGES_AT_ONCE, playPages, settingOf, type TablePage, type TablePolicy } from './play';
 import { tableText } from './report';
 import { Ledger, type RowKey, type Training } from './row';
 

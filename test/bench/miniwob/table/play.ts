@@ -1,9 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import { evaluate, type TaskResult } from '@ui-rl/api';
-import { readCliSettings, type RunFile } from '@ui-rl/settings';
+import type { RunFile } from '@ui-rl/settings';
 import { processorMs } from '../processor-time';
 import type { Row, RowKey, Setting, Training } from './row';
 
@@ -39,17 +36,6 @@ export function settingOf({ model, rollout }: RunFile, temperature: number, look
     temperature,
     max_turns: rollout.max_turns,
   };
-}
-
-/** Digest of all weights and configurations in the folder of a policy; for an endpoint or an address, the address. */
-export function weightsOf(checkpoint: string): string {
-  const folder = readCliSettings().models[checkpoint] ?? resolve(checkpoint);
-  if (!existsSync(folder)) return checkpoint;
-  const hash = createHash('sha256');
-  for (const name of readdirSync(folder).toSorted()) {
-    if (/\.(safetensors|json|jinja)$/.test(name)) hash.update(name).update(readFileSync(join(folder, name)));
-  }
-  return hash.digest('hex').slice(0, 16);
 }
 
 /** Plays some pages, a number of episodes each. Throws if the evaluation ends early. */
