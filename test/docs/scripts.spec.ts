@@ -48,10 +48,11 @@ const AGENT = 'agent.js';
 
 /** The output of each script that ends by itself. */
 const SCRIPTS: Record<string, { args?: string[]; prints: RegExp }> = {
-  'train.js': { prints: /^step 1 [\d.]+\n\{ success_rate: [^]*n: 2[^]*\} uirl:\/\/run-\S+\/000001\n$/ },
+  'train.js': { prints: /^step 1 [\d.]+\n\{\s+success_rate: [^]*n: 2[^]*\} uirl:\/\/run-\S+\/000001\n$/ },
   'predict.js': {
     args: ['screen.png'],
-    prints: /^\{"action":"click","x":\d+,"y":\d+\} \[ \{ action: 'click'/,
+    // The answer, and the same action as an object.
+    prints: /^\{"action":"(\w+)",.*\} \[ \{ action: '\1'/,
   },
   'play.js': {
     prints: /\n(completed|truncated) (true|false) \{ 'task-success': [01] \}\n[^]*\n[0-3] of 3\n$/,
