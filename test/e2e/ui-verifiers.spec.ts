@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { startRun } from '@ui-rl/api';
 import type { TrainStepEvent } from '@ui-rl/contracts';
 import { FakeUiVerifiers } from '../../plugins/env-ui-verifiers/test/server';
+import { writeSmallModel } from './support/small-model';
 
 let folder: string;
 let servers: FakeUiVerifiers[];
@@ -11,6 +12,7 @@ let servers: FakeUiVerifiers[];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'uirl-ui-verifiers-'));
   process.env.UIRL_RUNS_DIR = folder;
+  await writeSmallModel(model());
   servers = [await FakeUiVerifiers.start('one'), await FakeUiVerifiers.start('one')];
   for (const server of servers) server.clicksSubmit = true;
 });
@@ -41,12 +43,15 @@ training:
   num_iterations: 1000
 `;
 
+/** A tiny model: one that reads small letters takes seconds for a screen of this size. */
+const model = () => join(folder, 'tiny');
+
 /** Options that keep the run small. */
-const SMALL = [
-  ...['--model.name', 'small', '--model.prompt', 'compact', '--model.lora.rank', '4'],
+const small = () => [
+  ...['--model.name', model(), '--model.prompt', 'compact', '--model.lora.rank', '4'],
   ...['--rollout.max_tokens', '48', '--rollout.max_turns', '3', '--rollout.group_size', '4'],
   ...['--training.batch_size', '8', '--training.max_steps', '1', '--training.eval_every', '0'],
-  // The shipped model has never seen such a screen, so restrict it to actions.
+  // The model has never seen such a screen, so restrict it to actions.
   '--rollout.constrain_actions',
   ...['--environment.kind.delay_seconds', '0', '--evaluation.baseline=false'],
 ];
@@ -56,7 +61,7 @@ it("a configuration of UI-RL trains as it stands, on what the servers' sessions 
   writeFileSync(file, configuration());
   const steps: TrainStepEvent[] = [];
   const run = await startRun(file, {
-    flags: SMALL,
+    flags: small(),
     services: 'own',
     onEvent: (event) => void (event.type === 'train_step' && steps.push(event)),
   });
