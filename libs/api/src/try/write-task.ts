@@ -155,8 +155,8 @@ function runFile(
 }
 
 /**
- * The bundled model appends tokens that are not numbers to most coordinates: 13 to 20 % of its turns cannot be
- * parsed, even after training (docs/experiments/learning.md#one-demonstration).
+ * The bundled model has imitated one episode only, so a grammar keeps rare tokens out of its actions: they made up to
+ * 20 % of the first model's turns unreadable (docs/experiments/learning.md#the-limit-of-imitation).
  */
 function isConstrained({ name, action_format }: TrySetup['trained']): boolean {
   return name === SHIPPED_MODEL && action_format === undefined;
