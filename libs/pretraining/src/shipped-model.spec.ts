@@ -1,4 +1,5 @@
-import { readdirSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Action, jsonDialect } from '@ui-rl/actions';
 import { loadModelFolder, type ModelFolder } from '@ui-rl/models';
@@ -23,6 +24,19 @@ test('the shipped model is a small folder of the Qwen3-VL family', () => {
   const bytes = readdirSync(dir).reduce((sum, name) => sum + statSync(join(dir, name)).size, 0);
   expect(bytes).toBeLessThan(20_000_000);
   expect(folder.family.shape.modelType).toBe('qwen3_vl');
+});
+
+test('the ledger of its pre-training ends with its weights', () => {
+  const last = readFileSync(join(projectRoot, 'libs/pretraining/ledger.jsonl'), 'utf8')
+    .trim()
+    .split('\n')
+    .at(-1)!;
+  const weights = readFileSync(join(dir, 'model.safetensors'));
+  expect(JSON.parse(last)).toMatchObject({
+    stage: 'act',
+    event: 'end',
+    sha256: createHash('sha256').update(weights).digest('hex'),
+  });
 });
 
 test('a screenshot of the phone is 140 tokens, seen at its own size', () => {
