@@ -135,7 +135,7 @@ export class ChatTemplate {
 }
 
 /** Templates are untrusted programs: some never end. */
-const LONGEST_MS = 5_000;
+const ATTEMPT_MS = 2_500;
 const call = new Script('run()');
 const context = createContext({ run: () => undefined as unknown });
 
@@ -145,7 +145,7 @@ const context = createContext({ run: () => undefined as unknown });
  */
 function inTime<T>(run: () => T): T {
   context.run = run;
-  const attempt = (): T => call.runInContext(context, { timeout: LONGEST_MS }) as T;
+  const attempt = (): T => call.runInContext(context, { timeout: ATTEMPT_MS }) as T;
   try {
     return attempt();
   } catch (error) {
