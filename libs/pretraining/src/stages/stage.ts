@@ -136,7 +136,7 @@ function shareLeft(
   };
 }
 
-/** Saves a model folder with the trained weights; returns the SHA-256 of its weights. */
+/** Saves a model folder with the averages of the trained weights; returns the SHA-256 of its weights. */
 export async function saveModel(
   { dir: from, family, weights, config }: ModelFolder,
   trained: TrainedWeights,
@@ -144,7 +144,7 @@ export async function saveModel(
   dtype?: FloatDtype,
 ): Promise<string> {
   const tensors = new Map<string, FloatTensor>();
-  const values = await trained.values();
+  const values = await trained.averages();
   for (const { name, shape } of family.parameters()) {
     const data = values.get(name)?.data ?? (await weights.read(name, shape));
     tensors.set(name, { shape: [...shape], data });
