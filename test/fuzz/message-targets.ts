@@ -85,6 +85,15 @@ const JSON_MESSAGES: Readonly<Record<string, { schema: MessageSchema<unknown>; s
       { groupsReleased: 8 },
       {
         groupsReleased: 8,
+        announced: 9,
+        choices: [
+          {
+            group: 8,
+            task: 't1',
+            cursor: 4,
+            choice: { reason: 'measured', inBand: 1, tooHard: 0, tooEasy: 0, unmeasured: 2, waiting: 0 },
+          },
+        ],
         measured: {
           step: 3,
           nextGroup: 6,

@@ -165,11 +165,17 @@ export class LoaderState {
   @Type(() => TakenOutTask)
   takenOut?: TakenOutTask[];
 
-  /** The latest choice of a curriculum. */
+  /** Number of groups that may be published already; those up to it are counted when all are. */
   @IsOptional()
-  @ValidateNested()
+  @Count()
+  announced?: number;
+
+  /** The choices of a curriculum for the announced groups that are not counted, or for the latest ones. */
+  @IsOptional()
+  @IsArray()
+  @ValidateNested({ each: true })
   @Type(() => ChosenTask)
-  chosen?: ChosenTask;
+  choices?: ChosenTask[];
 
   /** Its measurements; absent if they exceed the broker's message limit. */
   @IsOptional()

@@ -1,5 +1,4 @@
 import {
-  type ChosenTask,
   type ChoiceReason,
   type CurriculumChoice,
   type CurriculumState,
@@ -242,9 +241,4 @@ export class Curriculum {
     }
     return [...there].toSorted((a, b) => a - b).find((each) => each > level) ?? level;
   }
-}
-
-/** The choice for the next group in a state, if it was already made. */
-export function chosenBefore(chosen: ChosenTask | undefined, group: number): ChosenTask | undefined {
-  return chosen?.group === group ? chosen : undefined;
 }

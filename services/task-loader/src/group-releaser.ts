@@ -4,23 +4,27 @@ import {
   type GroupResult,
   LoaderState,
   type PolicyState,
+  type RolloutRequest,
   runKeys,
   type RunState,
   subjects,
 } from '@ui-rl/contracts';
 import { groupRollouts } from './groups';
 import type { LoaderPlan } from './plan';
-import { type Chosen, chosenBefore, Curriculum } from './curriculum';
+import { Curriculum } from './curriculum';
 import { orderOf } from './task-order';
 
 /** Maximum delay between an announced policy and the event with its results. */
 const RESULTS_MS = 30_000;
 
 /**
- * Releases training groups, one after the other, up to the number that the learner requests. A group is published
- * first and counted afterwards; if the process dies in between, the group is published again with the same message
- * ids and stored once. For the same reason, a task that the learner excludes is left out from the group after the
- * next one on: the next one may already be published.
+ * Releases training groups, up to the number that the learner requests. The groups of a batch are announced, published
+ * in turns (an episode of each, then the next one of each), and counted. If the process dies in between, they are
+ * published again with the same message ids and stored once. For the same reason, a task that the learner excludes is
+ * left out after the announced groups only: these may already be published.
+ *
+ * In turns, because episodes of one group start from the same page: one after the other they can share a browser tab,
+ * at the same time each needs its own.
  */
 export class GroupReleaser {
   private readonly order: ReturnType<typeof orderOf>;
@@ -147,16 +151,13 @@ export class GroupReleaser {
     let revision: number | null = entry?.revision ?? 0;
     if (state !== stored) revision = await this.store(state, revision);
     while (revision !== null && this.phase === 'training' && !this.signal.aborted) {
-      const { groupsReleased } = state;
-      if (groupsReleased >= this.requested) return;
-      if (this.curriculum !== undefined && chosenBefore(state.chosen, groupsReleased) === undefined) {
-        if (this.mustWait) return;
-        state = changed(state, { chosen: await this.chooseNext(state, this.curriculum) });
-        revision = await this.store(state, revision);
-        continue;
+      if (announcedIn(state) === state.groupsReleased) {
+        if (state.groupsReleased >= this.requested || this.mustWait) return;
+        state = changed(state, await this.announce(state));
+      } else {
+        await this.publish(state);
+        state = changed(state, { groupsReleased: announcedIn(state) });
       }
-      await this.publish(state);
-      state = changed(state, { groupsReleased: groupsReleased + 1 });
       revision = await this.store(state, revision);
       if (revision !== null) this.known = state;
     }
@@ -199,38 +200,59 @@ export class GroupReleaser {
     const known = state.takenOut ?? [];
     const added = this.takenOut.filter((task) => known.every((each) => each.task !== task));
     if (added.length === 0) return state;
-    const fromGroup = state.groupsReleased + 1;
+    const fromGroup = announcedIn(state);
     return changed(state, { takenOut: [...known, ...added.map((task) => ({ task, fromGroup }))] });
   }
 
-  /** The curriculum's next choice; stored before it is published, because it would differ a step later. */
-  private async chooseNext(state: LoaderState, curriculum: Curriculum): Promise<ChosenTask> {
-    const group = state.groupsReleased;
+  /**
+   * The next groups: those requested, up to the end of the batch, because in turns with the next batch they would end
+   * later. The curriculum's choices are stored before they are published: they would differ a step later.
+   */
+  private async announce(state: LoaderState): Promise<Pick<LoaderState, 'announced' | 'choices'>> {
+    const { groupsReleased: first, choices: before } = state;
+    const { groupsPerBatch, tasks } = this.plan;
+    const endOfBatch = (Math.floor(first / groupsPerBatch) + 1) * groupsPerBatch;
+    const announced = Math.min(this.requested, endOfBatch);
+    if (this.curriculum === undefined) return { announced };
     const left = await this.leftOut(state);
-    const { place, cursor, choice }: Chosen = curriculum.choose(group, state.chosen?.cursor ?? 0, (each) =>
-      left.has(each),
-    );
-    const { id: task } = await this.plan.tasks.at(place);
-    return { group, task, cursor, choice };
+    const choices: ChosenTask[] = [];
+    let cursor = before?.at(-1)?.cursor ?? 0;
+    for (let group = first; group < announced; group++) {
+      const chosen = this.curriculum.choose(group, cursor, (each) => left.has(each));
+      ({ cursor } = chosen);
+      choices.push({ group, task: (await tasks.at(chosen.place)).id, cursor, choice: chosen.choice });
+    }
+    return { announced, choices };
   }
 
   private async publish(state: LoaderState): Promise<void> {
-    const { groupsReleased: index } = state;
+    const { groupsReleased: first, choices = [] } = state;
     const { tasks, runId } = this.plan;
-    const chosen = this.curriculum === undefined ? undefined : chosenBefore(state.chosen, index);
     const left = await this.leftOut(state);
-    const known = chosen === undefined ? undefined : await tasks.placeOf(chosen.task);
-    const place = known ?? this.order.at(index, (each) => left.has(each));
-    const rollouts = groupRollouts(this.plan, index, await tasks.at(place), chosen?.choice);
+    const groups: RolloutRequest[][] = [];
+    for (let index = first; index < announcedIn(state); index++) {
+      const chosen = choices.find(({ group }) => group === index);
+      const known = chosen === undefined ? undefined : await tasks.placeOf(chosen.task);
+      const place = known ?? this.order.at(index, (each) => left.has(each));
+      groups.push(groupRollouts(this.plan, index, await tasks.at(place), chosen?.choice));
+    }
     const subject = subjects.rollout(runId, 'train');
-    await Promise.all(rollouts.map((rollout) => this.bus.publishJson(subject, rollout, rollout.rolloutId)));
+    for (let turn = 0; turn < this.plan.groupSize; turn++) {
+      const rollouts = groups.map((group) => group[turn]);
+      await Promise.all(rollouts.map((rollout) => this.bus.publishJson(subject, rollout, rollout.rolloutId)));
+    }
   }
 
-  /** Indices of the tasks that the next group must not use. */
+  /** Indices of the tasks that the next groups must not use. */
   private async leftOut({ groupsReleased, takenOut = [] }: LoaderState): Promise<Set<number | undefined>> {
     const out = takenOut.filter(({ fromGroup }) => fromGroup <= groupsReleased);
     return new Set(await Promise.all(out.map(({ task }) => this.plan.tasks.placeOf(task))));
   }
+}
+
+/** The number of groups that may already be published. */
+function announcedIn({ announced = 0, groupsReleased }: LoaderState): number {
+  return Math.max(announced, groupsReleased);
 }
 
 function changed(state: LoaderState, changes: Partial<LoaderState>): LoaderState {

@@ -22,6 +22,7 @@ export interface LoaderPlan {
   environment: LoadedTask['environment'];
   curriculum: CurriculumGroup;
   groupSize: number;
+  groupsPerBatch: number;
   /** Seed of the task order, of environments and of samplers. */
   seed: number;
   /** Sources that may know tasks published by hand, in this order. */
@@ -57,6 +58,7 @@ export async function planRun(
     environment: (await tasks.at(0)).environment,
     curriculum: file.rollout.curriculum,
     groupSize: file.rollout.group_size,
+    groupsPerBatch: file.training.groups_per_batch,
     seed: file.training.seed,
     sources,
   };

@@ -38,7 +38,7 @@ describe('task-loader', () => {
     await eventually('5 groups', () => training(seen).length >= 5 * GROUP_SIZE);
     await world.turns(runId, seen);
     expect(training(seen)).toHaveLength(5 * GROUP_SIZE);
-    expect(await world.bus.runs.loader(runId)).toEqual({ groupsReleased: 5 });
+    expect(await world.bus.runs.loader(runId)).toEqual({ groupsReleased: 5, announced: 5 });
     await world.bus.runs.changePhase(runId, 'final_eval');
     await world.request(runId, 7);
     await world.turns(runId, seen);
@@ -51,6 +51,8 @@ describe('task-loader', () => {
     await world.request(runId, 8);
     await world.startLoader(runId);
     await eventually('8 groups', () => seen.length >= 8 * GROUP_SIZE);
+    // In turns: the episodes of a group share a start, and can share a browser tab one after the other.
+    expect(seen.map(({ groupIndex }) => groupIndex)).toEqual([0, 1, 2].flatMap(() => [...Array(8).keys()]));
     const groups = groupsOf(seen);
     for (const [index, group] of groups.entries()) {
       expect(group.map(({ rolloutId }) => rolloutId)).toEqual(
@@ -183,16 +185,18 @@ describe('task-loader', () => {
     await world.request(runId, 13, [out]);
     await eventually('13 groups', () => seen.length >= 13 * GROUP_SIZE);
     const taskOf = (group: RolloutRequest[]) => group[0].task.id;
-    // The fifth may have been published before.
-    expect(groupsOf(seen).slice(5).map(taskOf)).not.toContain(out);
+    expect(groupsOf(seen).slice(4).map(taskOf)).not.toContain(out);
     expect(await world.bus.runs.loader(runId)).toEqual({
       groupsReleased: 13,
-      takenOut: [{ task: out, fromGroup: 5 }],
+      announced: 13,
+      takenOut: [{ task: out, fromGroup: 4 }],
     });
     await world.ends.pop()?.();
+    // The last group may be published already, with the task that is taken out now.
     await world.bus.runsBucket.put(`${runId}.loader`, {
       groupsReleased: 12,
-      takenOut: [{ task: out, fromGroup: 5 }],
+      announced: 13,
+      takenOut: [{ task: out, fromGroup: 4 }],
     });
     await world.request(runId, 14);
     await world.startLoader(runId);
