@@ -19,7 +19,6 @@ export type RequestHandlerOptions = Omit<RespondOptions<unknown>, 'handle' | 'su
 
 export type HandlerExtras =
   | { uirl: 'jetstream'; options: JetStreamHandlerOptions }
-  | { uirl: 'exhausted' }
   | { uirl: 'request'; options: RequestHandlerOptions };
 
 /** Nest's decorator is typed by the events of a class, which these handlers do not have. */
@@ -48,14 +47,6 @@ function handler(pattern: MethodDecorator): MethodDecorator {
  */
 export function JetStreamHandler(options: JetStreamHandlerOptions): MethodDecorator {
   return handler(onEvent(`jetstream:${options.durable}`, { uirl: 'jetstream', options }));
-}
-
-/**
- * Called for a message of that durable after all attempts have failed: `(message, context) => Promise<void>`. The
- * message is acknowledged when the promise resolves.
- */
-export function ExhaustedHandler(durable: string): MethodDecorator {
-  return handler(onEvent(`exhausted:${durable}`, { uirl: 'exhausted' }));
 }
 
 /**

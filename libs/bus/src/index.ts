@@ -13,7 +13,7 @@ export {
   type Read,
 } from './codec';
 export type { ConsumeOptions, Consumption, JetStreamContext, RedeliveryPolicy } from './consume';
-export { ExhaustedHandler, JetStreamHandler, RequestHandler } from './decorators';
+export { JetStreamHandler, RequestHandler } from './decorators';
 export type { JetStreamHandlerOptions, RequestHandlerOptions } from './decorators';
 export { BusError, UnacceptableMessage, type BusErrorCategory } from './errors';
 export {

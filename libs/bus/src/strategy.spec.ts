@@ -8,10 +8,10 @@ import {
   BusModule,
   BusService,
   BusStrategy,
-  ExhaustedHandler,
   failure,
   JetStreamHandler,
   RequestHandler,
+  type DeadLetter,
   type JetStreamContext,
   type RequestContext,
 } from './index';
@@ -45,11 +45,6 @@ class LoaderController {
     this.notes.take(task.description);
   }
 
-  @ExhaustedHandler(TASKS.durable)
-  async onExhausted(task: Task, context: JetStreamContext): Promise<void> {
-    this.notes.take(`exhausted ${task.description}: ${(context.error as Error).message}`);
-  }
-
   @RequestHandler('uirl.at.{instance}.echo', { schema: Task })
   async echo(task: Task, context: RequestContext): Promise<unknown> {
     if (task.description === 'refused') return failure('capacity', 'full');
@@ -71,9 +66,6 @@ class TwiceController {
 class ForeignController {
   @MessagePattern('elsewhere')
   async foreign(): Promise<void> {}
-
-  @ExhaustedHandler('absent')
-  async orphan(): Promise<void> {}
 }
 
 describe('the Nest transport', () => {
@@ -102,8 +94,12 @@ describe('the Nest transport', () => {
     const app = await start([LoaderController], { run: 'r1' });
     await bus.publishJson(subjects.task('r1'), makeTask({ description: 'bad' }), 'bad');
     await bus.publishJson(subjects.task('r1'), makeTask({ description: 'good' }), 'good');
-    await eventually('both tasks', () => handled.length === 2);
-    expect(handled.toSorted()).toEqual(['test exhausted bad: cannot do uirl.task.r1', 'test good']);
+    await eventually('the good task', () => handled.length === 1);
+    expect(handled).toEqual(['test good']);
+    const key = await eventually('the bad task', async () => (await bus.deadLetterBucket.keys())[0]);
+    expect((await bus.deadLetterBucket.get<DeadLetter>(key))?.value.reason).toBe(
+      'failed 2 times, at last: cannot do uirl.task.r1',
+    );
     const request = (description: string) =>
       bus.request(`uirl.at.${bus.instance}.echo`, { description }, 1_000);
     const subject = `uirl.at.${bus.instance}.echo`;
@@ -120,11 +116,6 @@ describe('the Nest transport', () => {
       'a handler of another transport',
       [ForeignController],
       /the handler for elsewhere is none of this transport/,
-    ],
-    [
-      'an exhausted handler on its own',
-      [ForeignController],
-      /exhausted:absent belongs to no JetStreamHandler/,
     ],
     ['a placeholder without value', [LoaderController], /needs a value for {run}/],
     ['no handler at all', [], /there is none/],

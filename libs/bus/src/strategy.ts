@@ -84,12 +84,6 @@ export class BusStrategy extends Server implements CustomTransportStrategy {
           `the handler for ${pattern} is none of this transport: use JetStreamHandler or RequestHandler`,
         );
       }
-      if (
-        extras.uirl === 'exhausted' &&
-        !this.messageHandlers.has(pattern.replace(/^exhausted:/, 'jetstream:'))
-      ) {
-        problems.push(`${pattern} belongs to no JetStreamHandler`);
-      }
       problems.push(...this.unfilled(pattern));
     }
     return problems;
@@ -99,7 +93,6 @@ export class BusStrategy extends Server implements CustomTransportStrategy {
     handler: MessageHandler,
     options: JetStreamHandlerOptions,
   ): Promise<Consumption> {
-    const exhausted = this.messageHandlers.get(`exhausted:${options.durable}`);
     return this.bus.consume<unknown>({
       ...options,
       durable: this.fill(options.durable),
@@ -107,12 +100,6 @@ export class BusStrategy extends Server implements CustomTransportStrategy {
       handle: async (message, context) => {
         await this.invoke(handler, message, context);
       },
-      exhausted:
-        exhausted === undefined
-          ? undefined
-          : async (message, context) => {
-              await this.invoke(exhausted, message, context);
-            },
     });
   }
 
