@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { BusService } from '@ui-rl/bus';
-import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
+import { loadComponents, withoutUrlSecrets, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { DEADLINES, describeError, waitAtMost } from '@ui-rl/retry';
-import { logLevels, readServiceSettings, redactUrl, type ServiceSettings } from '@ui-rl/settings';
+import { logLevels, readServiceSettings, type ServiceSettings } from '@ui-rl/settings';
 import { PrintableLogger } from './printable-logger';
 import { portOf, serveHealth, type Progress } from './health';
 import { onStopSignal } from './stop-signal';
@@ -51,7 +51,7 @@ export function serviceMain(name: string, open: (context: ServiceContext) => Pro
     }
     if (settings.tracesUrl !== undefined) opened.push(await startTracing(name, settings.tracesUrl));
     const components = await loadComponents({ packages: settings.plugins, service: name });
-    progress.waits = `for NATS at ${settings.nats.servers.map(redactUrl).join(', ')}`;
+    progress.waits = `for NATS at ${settings.nats.servers.map(withoutUrlSecrets).join(', ')}`;
     const bus = await BusService.connect({ ...settings.nats, signal: stopping.signal });
     opened.push(bus);
     progress.bus = bus;

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { Logger } from '@nestjs/common';
 import { DEADLINES, waitAtMost } from '@ui-rl/retry';
-import { redactUrl } from '@ui-rl/settings';
+import { withoutUrlSecrets } from '@ui-rl/plugin-kit';
 
 /**
  * Sends the spans of this process to an OpenTelemetry collector (OTLP over HTTP): those of the bus and any others.
@@ -34,7 +34,7 @@ export async function startTracing(service: string, url: string): Promise<{ clos
     spanProcessors: [new BatchSpanProcessor(new exporter.OTLPTraceExporter({ url }))],
   });
   provider.register();
-  logger.log(`traces go to ${redactUrl(url)}`);
+  logger.log(`traces go to ${withoutUrlSecrets(url)}`);
   // Limits the wait for an unavailable collector.
   return { close: () => waitAtMost(DEADLINES.traces.ms, provider.shutdown()) };
 }

@@ -98,13 +98,3 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
     'folder of downloads and copies: checkpoints, files, weights in another type (~/.cache/ui-rl), what the set-up fetches (there, too; .cache of a clone)',
   UIRL_SETUP_SECONDS: 'seconds the set-up took, for the report',
 };
-
-/** The variables as `--help` prints them. */
-export function environmentHelp(): string {
-  return Object.entries(ENVIRONMENT_VARIABLES)
-    .map(([name, description]) => `  ${name.padEnd(20)} ${description}`)
-    .concat(
-      '  <secret>_FILE        path of a file with it, in place of any password, token, key or DATABASE_URL',
-    )
-    .join('\n');
-}

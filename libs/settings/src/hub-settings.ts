@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { withoutUrlSecrets } from '@ui-rl/plugin-kit';
 import type { EnvironmentReader } from './environment-reader';
-import { redactUrl } from './redact';
 
 /**
  * Access to the model hub, from the variables that Python's huggingface_hub also reads; in the form of
@@ -32,7 +32,7 @@ function readEndpoint(reader: EnvironmentReader): string {
   if (/^https?:\/\/[^/\s@]+(\/\S*)?$/.test(endpoint)) return endpoint.replace(/\/+$/, '');
   return reader.refuse(
     'HF_ENDPOINT',
-    redactUrl(endpoint),
+    withoutUrlSecrets(endpoint),
     'an address such as https://huggingface.co',
     endpoint,
   );

@@ -1,6 +1,6 @@
 export { ALIASES, aliasInWords } from './aliases';
 export { SettingsError, type SettingsErrorCategory, type SettingsProblem } from './errors';
-export { ENVIRONMENT_VARIABLES, environmentHelp } from './environment-variables';
+export { ENVIRONMENT_VARIABLES } from './environment-variables';
 export {
   describeComponents,
   describeRunFile,
@@ -31,7 +31,7 @@ export {
   type ReadRunFile,
   type RunFileSource,
 } from './read-run-file';
-export { redact, redactRunFile, redactUrl } from './redact';
+export { redactRunFile } from './redact';
 export { openTrajectories, replacedGroups } from './open-trajectories';
 export { trainableOf } from './trainable';
 export { trainingMinutes, type TimeLimits } from './training-minutes';

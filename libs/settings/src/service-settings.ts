@@ -1,12 +1,12 @@
 import { join, resolve } from 'node:path';
 import { isRunId } from '@ui-rl/contracts';
+import { withoutUrlSecrets } from '@ui-rl/plugin-kit';
 import { EnvironmentReader, type Environment } from './environment-reader';
 import { inHome, readHub, type HubSettings } from './hub-settings';
 import { readModelNames, type ModelNames } from './model-names';
 import { readBlobs, type BlobsSettings } from './blobs-settings';
 import { LOCAL_CONTEXT, localContext, readNatsContext, type NatsContext } from './nats-context';
 import { projectRoot } from './project-root';
-import { redactUrl } from './redact';
 
 export const LOG_LEVELS = ['error', 'warn', 'log', 'debug', 'verbose'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -175,7 +175,7 @@ function readNats(service: string, reader: EnvironmentReader, runsDir: string): 
     if (!/^(nats|tls):\/\/[^/\s]+$/.test(server)) {
       reader.refuse(
         'NATS_URL',
-        redactUrl(server),
+        withoutUrlSecrets(server),
         'nats://host:port or tls://host:port, several separated by commas',
         null,
       );
@@ -261,7 +261,12 @@ function readDatabase(reader: EnvironmentReader, runsDir: string): DatabaseSetti
   const url = reader.text('DATABASE_URL');
   if (url !== undefined) {
     if (!/^postgres(ql)?:\/\//.test(url)) {
-      reader.refuse('DATABASE_URL', redactUrl(url), 'postgresql://user:password@host:port/database', null);
+      reader.refuse(
+        'DATABASE_URL',
+        withoutUrlSecrets(url),
+        'postgresql://user:password@host:port/database',
+        null,
+      );
     }
     return { kind: 'postgres', url };
   }
@@ -336,7 +341,7 @@ function readTracesUrl(reader: EnvironmentReader): string | undefined {
   const name = own === undefined ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
   const url = own ?? (base === undefined ? undefined : `${base.replace(/\/+$/, '')}/v1/traces`);
   if (url === undefined || /^https?:\/\/[^\s#?]+$/.test(url)) return url;
-  return reader.refuse(name, redactUrl(own ?? base ?? ''), 'http://host:port', undefined);
+  return reader.refuse(name, withoutUrlSecrets(own ?? base ?? ''), 'http://host:port', undefined);
 }
 
 function readToken(reader: EnvironmentReader): string | undefined {

@@ -45,7 +45,6 @@ describe('a tokenizer of a Hugging Face folder', () => {
     for (const [token, id] of Object.entries(expected.special_ids))
       expect(tokenizer.requireId(token)).toBe(id);
     expect(tokenizer.eosTokenIds).toEqual([expected.special_ids['<|im_end|>']]);
-    expect(tokenizer.padTokenId).toBe(expected.special_ids['<|endoftext|>']);
     expect(tokenizer.vocabSize).toBe(300);
   });
 

@@ -174,12 +174,6 @@ export class Tokenizer {
     return id;
   }
 
-  /** Padding token; the end-of-turn token if none is named. */
-  get padTokenId(): number {
-    const name = this.namedTokens.pad_token;
-    return name === undefined ? this.endOfTurnId : this.requireId(name);
-  }
-
   private findBeginning(): number[] {
     const plain = this.inner.encode('a', { add_special_tokens: false }).ids;
     const framed = this.inner.encode('a', { add_special_tokens: true }).ids;

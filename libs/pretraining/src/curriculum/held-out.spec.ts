@@ -1,13 +1,6 @@
 import type { Action } from '@ui-rl/actions';
 import { element, screenOf } from '../../test/hand-drawn';
-import {
-  accuracy,
-  assertTrainingSeed,
-  FIRST_HELD_OUT_SEED,
-  isHeldOutSeed,
-  isRight,
-  pointsInside,
-} from './held-out';
+import { accuracy, isRight, pointsInside } from './held-out';
 
 const screen = screenOf(
   element('button', 'Save', [10, 10, 40, 20]),
@@ -18,13 +11,6 @@ const click = (x: number, y: number): Action => ({ action: 'click', x, y });
 const drag = (from: [number, number], to: [number, number]): Action => ({ action: 'drag', from, to });
 
 describe('held-out scores', () => {
-  it('keep the upper seeds for evaluation', () => {
-    expect(isHeldOutSeed(FIRST_HELD_OUT_SEED - 1)).toBe(false);
-    expect(isHeldOutSeed(FIRST_HELD_OUT_SEED)).toBe(true);
-    expect(() => assertTrainingSeed(FIRST_HELD_OUT_SEED)).toThrow(RangeError);
-    expect(() => assertTrainingSeed(5)).not.toThrow();
-  });
-
   it.each<[string, Action, boolean]>([
     ['inside', click(11, 11), true],
     ['on the edge', click(50, 11), false],

@@ -1,20 +1,7 @@
 import type { Action } from '@ui-rl/actions';
-import { FIRST_HELD_OUT_SEED, type Box, type ScreenTruth } from '@ui-rl/page-generator';
+import type { Box, ScreenTruth } from '@ui-rl/page-generator';
 import type { Target } from './questions/question';
 import { holds } from './screen/boxes';
-
-export { FIRST_HELD_OUT_SEED };
-
-/** Whether the page of a seed is reserved for evaluation. */
-export function isHeldOutSeed(seed: number): boolean {
-  return seed >= FIRST_HELD_OUT_SEED;
-}
-
-/** @throws RangeError if the page of the seed is reserved for evaluation */
-export function assertTrainingSeed(seed: number): void {
-  if (!isHeldOutSeed(seed)) return;
-  throw new RangeError(`the page of seed ${seed} is held out: train on seeds below ${FIRST_HELD_OUT_SEED}`);
-}
 
 /** The correct answer to a question or to a step of a task. */
 export interface Expected {

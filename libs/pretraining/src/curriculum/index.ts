@@ -1,12 +1,4 @@
-export {
-  accuracy,
-  assertTrainingSeed,
-  FIRST_HELD_OUT_SEED,
-  isHeldOutSeed,
-  isRight,
-  pointsInside,
-  type Expected,
-} from './held-out';
+export { accuracy, isRight, pointsInside, type Expected } from './held-out';
 export { copyQuestions, keyQuestion, scrollQuestion } from './questions/plain';
 export { pointQuestions, type QuestionOptions } from './questions/point';
 export type { Question, Reading, Target } from './questions/question';

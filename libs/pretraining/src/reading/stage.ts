@@ -10,9 +10,8 @@ import {
   type PromptFolder,
   saveModelFolder,
 } from '@ui-rl/models';
-import type { Screen } from '@ui-rl/page-generator';
+import { FIRST_HELD_OUT_SEED, type Screen } from '@ui-rl/page-generator';
 import { Random } from '@ui-rl/random';
-import { FIRST_HELD_OUT_SEED } from '../curriculum';
 import { generalModelConfig, generalTokenizer, VISION_HEADS, VISION_WIDTH } from '../general-model';
 import { setLocalAttention } from '../local-attention';
 import { type OnProgress, type StageOptions, trainStage } from '../stages/stage';

@@ -1,10 +1,9 @@
 import type { OnEnd } from '@ui-rl/api';
-import type { Viewport } from '@ui-rl/page-generator';
+import { FIRST_HELD_OUT_SEED, type Viewport } from '@ui-rl/page-generator';
 import { mix32, Random } from '@ui-rl/random';
 import { viewportFor } from '../answering/batches';
 import { POINTING_SCORE_SEEDS } from '../answering/stage';
 import { FEATURE_SEEDS } from '../answering/start';
-import { FIRST_HELD_OUT_SEED } from '../curriculum';
 import { READING_SCORE_SEEDS, WHITENING_SEEDS } from '../reading/stage';
 import { LiveScreens } from '../supply/live-screens';
 import { ScreenRecorder } from '../supply/record';

@@ -1,7 +1,12 @@
-import { generatePage, PageRenderer, type Screen, type Viewport } from '@ui-rl/page-generator';
+import {
+  FIRST_HELD_OUT_SEED,
+  generatePage,
+  PageRenderer,
+  type Screen,
+  type Viewport,
+} from '@ui-rl/page-generator';
 import { Random } from '@ui-rl/random';
 import { type TaskScreen, walkOnce } from '../acting/walks';
-import { FIRST_HELD_OUT_SEED } from '../curriculum';
 import { type ScreenSource, VIEWPORT } from './source';
 
 /** Maximum screens of one walk in a batch, so that a long walk does not fill it. */

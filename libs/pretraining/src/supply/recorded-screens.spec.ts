@@ -1,10 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Screen } from '@ui-rl/page-generator';
+import { FIRST_HELD_OUT_SEED, type Screen } from '@ui-rl/page-generator';
 import { Random } from '@ui-rl/random';
 import type { TaskScreen } from '../acting/walks';
-import { FIRST_HELD_OUT_SEED } from '../curriculum';
 import { LiveScreens } from './live-screens';
 import { ScreenRecorder } from './record';
 import { RecordedScreens } from './recorded-screens';

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import type { Screen, Viewport } from '@ui-rl/page-generator';
+import { FIRST_HELD_OUT_SEED, type Screen, type Viewport } from '@ui-rl/page-generator';
 import type { Random } from '@ui-rl/random';
 import type { TaskScreen } from '../acting/walks';
-import { FIRST_HELD_OUT_SEED } from '../curriculum';
 import { decodeScreen, decodeTask, type RecordedScreen, recordedScreens } from './record';
 import { type ScreenSource, VIEWPORT } from './source';
 
