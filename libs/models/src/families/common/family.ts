@@ -8,7 +8,7 @@ import type {
   VisionForward,
 } from '../base';
 import { decoderLinears, decoderParameters } from './decoder-config';
-import { decodeFeeds, firstRowsOf, prefillFeeds, trainerFeeds } from './feeds';
+import { decodeFeeds, featureRowsOf, firstRowsOf, prefillFeeds, trainerFeeds } from './feeds';
 import { buildCritic, buildSampler, buildTrainer, buildVision } from './forward';
 import type { ImagePrompt, VisionLanguageModel } from './model';
 import { featurePorts, kvLayers } from './ports';
@@ -76,7 +76,7 @@ export function familyFrom(model: VisionLanguageModel): Family {
     buildForward: ((options: ForwardOptions) => buildForward(model, options)) as Family['buildForward'],
     visionFeeds: (images) => ({
       feeds: vision.inputs.feeds(images),
-      firstRows: firstRowsOf(vision.inputs.featureRows(images)),
+      firstRows: firstRowsOf(featureRowsOf(vision.inputs, images)),
     }),
     prefillFeeds: (rows, featureRows, capacity) => prefillFeeds(model, rows, featureRows, capacity),
     decodeFeeds: (rows, capacity) => decodeFeeds(model, rows, capacity),

@@ -13,7 +13,7 @@ import type {
 } from '../base';
 import { rotaryDimOf, type RopeConfig } from './decoder-config';
 import { LINEAR_ATTENTION_STEP } from './linear-attention';
-import type { VisionLanguageModel } from './model';
+import type { VisionInputs, VisionLanguageModel } from './model';
 import { copyHalves } from './patch-feeds';
 import { textRopeTables } from './positions';
 
@@ -260,6 +260,13 @@ function inverseTemperature({ temperature = 1 }: { temperature?: number }, row: 
   return 1 / temperature;
 }
 
+/** Number of feature rows of each image in a batch, padding included. */
+export function featureRowsOf(inputs: VisionInputs, images: readonly ImageInput[]): number[] {
+  const tokens = images.map((image) => inputs.imageTokens(image));
+  const longest = Math.max(...tokens);
+  return inputs.padsImages === true ? tokens.map(() => longest) : tokens;
+}
+
 /** First feature row of each image. */
 export function firstRowsOf(featureRows: readonly number[]): number[] {
   let next = 0;
@@ -298,7 +305,7 @@ export function trainerFeeds(
   if (selected.length === 0) throw new ModelError('bad-input', 'no position of the batch is selected');
   const longest = Math.max(...rows.map(({ tokenIds }) => tokenIds.length));
   const T = Math.ceil(longest / step) * step;
-  const featureRows = kind === 'none' ? images.map(() => 0) : model.vision.inputs.featureRows(images);
+  const featureRows = kind === 'none' ? images.map(() => 0) : featureRowsOf(model.vision.inputs, images);
   const placed = placeImages(rows, images, firstRowsOf(featureRows));
   const inverse = rows.map(inverseTemperature);
   const feeds: Feeds = {

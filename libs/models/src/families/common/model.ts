@@ -23,8 +23,8 @@ export interface VisionFeatures {
 export interface VisionInputs {
   /** see `Family.imageTokens` */
   imageTokens(image: ImageGeometry): number;
-  /** feature rows of each image in a batch of these, in order, padding included */
-  featureRows(images: readonly ImageInput[]): number[];
+  /** whether each image of a batch has as many feature rows as the largest one */
+  readonly padsImages?: boolean;
   /** @param memory to reuse for the pixels */
   feeds(images: readonly ImageInput[], memory?: Float32Array): Feeds;
 }

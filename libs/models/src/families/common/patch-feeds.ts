@@ -96,6 +96,7 @@ export function bufferFor(count: number, memory: Float32Array | undefined): Floa
  * for padding).
  */
 export class PatchFeeds implements VisionInputs {
+  readonly padsImages = true;
   private readonly tables: PerGrid<{ cos: Float32Array; sin: Float32Array }>;
 
   constructor(private readonly geometry: PatchGeometry) {
@@ -105,11 +106,6 @@ export class PatchFeeds implements VisionInputs {
 
   imageTokens({ grid }: ImageGeometry): number {
     return imageTokensOf(grid, this.geometry.mergeSize);
-  }
-
-  /** Tokens of each image in a batch, padding included. */
-  featureRows(images: readonly ImageInput[]): number[] {
-    return images.map(() => paddedPatches(images) / this.geometry.mergeSize ** 2);
   }
 
   /** @param memory to reuse for the patches */

@@ -22,10 +22,6 @@ export class Gemma3Feeds implements VisionInputs {
     return (side / poolSize) ** 2;
   }
 
-  featureRows(images: readonly ImageInput[]): number[] {
-    return images.map((image) => this.imageTokens(image));
-  }
-
   feeds(images: readonly ImageInput[], memory?: Float32Array): Feeds {
     if (images.length === 0) throw new ModelError('bad-input', 'the vision tower needs at least one image');
     const size = siglipPatchLength(this.config.vision);

@@ -30,10 +30,6 @@ export class Idefics2Feeds implements VisionInputs {
     return grid[0] * this.config.perceiver.latents;
   }
 
-  featureRows(images: readonly ImageInput[]): number[] {
-    return images.map((image) => this.imageTokens(image));
-  }
-
   feeds(images: readonly ImageInput[], memory?: Float32Array): Feeds {
     if (images.length === 0) throw new ModelError('bad-input', 'the vision tower needs at least one image');
     images.forEach((image, index) => this.check(image, index));

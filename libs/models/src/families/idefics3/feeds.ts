@@ -20,10 +20,6 @@ export class Idefics3Feeds implements VisionInputs {
     return imageTokensOf(grid, this.config.scaleFactor);
   }
 
-  featureRows(images: readonly ImageInput[]): number[] {
-    return images.map((image) => this.imageTokens(image));
-  }
-
   feeds(images: readonly ImageInput[], memory?: Float32Array): Feeds {
     if (images.length === 0) throw new ModelError('bad-input', 'the vision tower needs at least one image');
     const { vision, scaleFactor } = this.config;

@@ -34,10 +34,6 @@ export class InternVlFeeds implements VisionInputs {
     return imageTokensOf(grid, this.vision.mergeSize);
   }
 
-  featureRows(images: readonly ImageInput[]): number[] {
-    return images.map((image) => this.imageTokens(image));
-  }
-
   feeds(images: readonly ImageInput[], memory?: Float32Array): Feeds {
     if (images.length === 0) throw new ModelError('bad-input', 'the vision tower needs at least one image');
     const [, rows, columns] = images[0].grid;

@@ -22,10 +22,6 @@ export class LlavaOneVisionFeeds implements VisionInputs {
     return packedFeatures(image, this.side, this.config.maxTiles);
   }
 
-  featureRows(images: readonly ImageInput[]): number[] {
-    return images.map((image) => this.imageTokens(image));
-  }
-
   feeds(images: readonly ImageInput[], memory?: Float32Array): Feeds {
     const { patches, shape } = stackPictures(images, this.config.vision, memory);
     const packings = images.map((image) => packImage(image, this.side, this.config.maxTiles));

@@ -16,10 +16,6 @@ export class LlavaFeeds implements VisionInputs {
     return featuresPerPicture(this.vision);
   }
 
-  featureRows(images: readonly ImageInput[]): number[] {
-    return images.map((image) => this.imageTokens(image));
-  }
-
   feeds(images: readonly ImageInput[], memory?: Float32Array): Feeds {
     const { patches, shape } = stackPictures(images, this.vision, memory);
     return { patches: tensor('float32', patches, shape) };

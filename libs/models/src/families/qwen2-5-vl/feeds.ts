@@ -20,6 +20,7 @@ interface GridTables extends Windows {
  * number for padding), `feature_rows` [N·Q]: the index of each image token among the merged windows.
  */
 export class Qwen25VisionFeeds implements VisionInputs {
+  readonly padsImages = true;
   private readonly tables: PerGrid<GridTables>;
 
   constructor(private readonly vision: Qwen25VisionConfig) {
@@ -34,16 +35,6 @@ export class Qwen25VisionFeeds implements VisionInputs {
     return imageTokensOf(grid, this.vision.mergeSize);
   }
 
-  /** Tokens of each image in a batch, padding included. */
-  featureRows(images: readonly ImageInput[]): number[] {
-    const longest = this.longest(images);
-    return images.map(() => longest);
-  }
-
-  private longest(images: readonly ImageInput[]): number {
-    return Math.max(...images.map((image) => this.imageTokens(image)));
-  }
-
   /** @param memory to reuse for the patches */
   feeds(images: readonly ImageInput[], memory?: Float32Array): Feeds {
     const { mergeSize, windowTokens, headDim } = this.vision;
@@ -54,7 +45,7 @@ export class Qwen25VisionFeeds implements VisionInputs {
     const block = mergeSize ** 2;
     const tokens = Math.max(...tables.map(({ count }) => count)) * windowTokens ** 2;
     const P = tokens * block;
-    const Q = this.longest(images);
+    const Q = Math.max(...images.map((image) => this.imageTokens(image)));
     const patches = bufferFor(N * P * size, memory).fill(0);
     const cos = new Float32Array((N * P * headDim) / 2);
     const sin = new Float32Array((N * P * headDim) / 2);
