@@ -1,4 +1,5 @@
 import { MODIFIERS, type Action, type ActionName } from './action';
+import { quote, shorten } from './calls/rejection';
 import { checkField, type FieldValue } from './check-field';
 import type { Dialect, ParseFailure, ParseFailureReason } from './dialect';
 import { jsonGrammar } from './json-grammar';
@@ -177,14 +178,6 @@ class Parser {
 function firstDuplicate(entries: readonly Entry[]): Entry | undefined {
   const seen = new Set<string>();
   return entries.find(({ key }) => seen.size === seen.add(key).size);
-}
-
-function quote(text: string): string {
-  return JSON.stringify(shorten(text));
-}
-
-function shorten(text: string): string {
-  return text.length <= 40 ? text : `${text.slice(0, 40)}…`;
 }
 
 /** The variant with the most matching keys; the first on a tie. */

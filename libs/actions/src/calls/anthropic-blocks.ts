@@ -2,7 +2,8 @@ import type { Action } from '../action';
 import { Rejection } from './rejection';
 import { finished, readItems } from './items';
 import { entryOf, flatCall, jsonObjects, nestedCall, textUnder, type ObjectNode } from './json-answer';
-import type { Part } from './make-dialect';
+import type { DialectParts, Part } from './make-dialect';
+import type { Pen } from './pen';
 import { withoutQuotes } from './text-arguments';
 
 /**
@@ -12,7 +13,7 @@ import { withoutQuotes } from './text-arguments';
  *   input
  * @throws Rejection
  */
-export function readBlocks(answer: string, toolset: string): Part[] {
+function readBlocks(answer: string, toolset: string): Part[] {
   return readItems(jsonObjects(answer), {
     isThought: (block) => /thinking$/.test(textUnder(block, 'type') ?? ''),
     isMessage: (block) => textUnder(block, 'type') === 'text',
@@ -32,15 +33,29 @@ function callOfBlock(block: ObjectNode, toolset: string): Part {
   return flatCall(input, 'action');
 }
 
+/**
+ * The format of a toolset's calls.
+ * @param callOf the name of the tool and its input; undefined if the toolset cannot express the action
+ */
+export function blocksOf(
+  toolset: string,
+  callOf: (action: Action, pen: Pen) => [name: string, input: object] | undefined,
+): Pick<DialectParts, 'read' | 'write' | 'join' | 'form'> {
+  return {
+    read: (answer) => readBlocks(answer, toolset),
+    write(action, pen) {
+      if (action.action === 'finish') return writeFinish(action);
+      const call = callOf(action, pen);
+      if (call === undefined) return undefined;
+      const [name, input] = call;
+      return [JSON.stringify({ type: 'tool_use', name, toolset_name: toolset, input })];
+    },
+    join: (blocks) => (blocks.length === 1 ? blocks[0] : `[${blocks.join(',')}]`),
+    form: 'Answer with a JSON object, the call of a tool, or with a list of them; a text without a call ends the task.',
+  };
+}
+
 /** @returns undefined for a failure, which blocks cannot express */
-export function writeFinish(action: Extract<Action, { action: 'finish' }>): string[] | undefined {
+function writeFinish(action: Extract<Action, { action: 'finish' }>): string[] | undefined {
   return action.success ? [JSON.stringify({ type: 'text', text: action.message ?? '' })] : undefined;
-}
-
-export function toolUse(toolset: string, name: string, input: object): string {
-  return JSON.stringify({ type: 'tool_use', name, toolset_name: toolset, input });
-}
-
-export function joinBlocks(blocks: string[]): string {
-  return blocks.length === 1 ? blocks[0] : `[${blocks.join(',')}]`;
 }

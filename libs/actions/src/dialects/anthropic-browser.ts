@@ -1,5 +1,5 @@
 import { DIRECTIONS, modifiersOf, type Action, type Point } from '../action';
-import { joinBlocks, readBlocks, toolUse, writeFinish } from '../calls/anthropic-blocks';
+import { blocksOf } from '../calls/anthropic-blocks';
 import { verb, type Unsupported, type Verb, type Verbs } from '../calls/call';
 import { makeDialect, MAX_ACTIONS, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
@@ -21,7 +21,6 @@ import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 import { joinKeys } from '../keys';
 
-const TOOLSET = 'browser';
 /** Defaults and limits of the toolset. */
 const [DEFAULT_SCROLL, MOST_SCROLL, MOST_SECONDS] = [3, 10, 30];
 
@@ -156,17 +155,10 @@ function callOf(action: Action, pen: Pen): [string, object] | undefined {
 
 const PARTS: DialectParts = {
   name: 'anthropic_browser',
-  read: (answer) => readBlocks(answer, TOOLSET),
+  ...blocksOf('browser', callOf),
   verbs: VERBS,
   ignored: new Set(['tab_id']),
   refinements: ['modifiers', 'seconds'],
-  write(action, pen) {
-    if (action.action === 'finish') return writeFinish(action);
-    const call = callOf(action, pen);
-    return call && [toolUse(TOOLSET, ...call)];
-  },
-  join: joinBlocks,
-  form: 'Answer with a JSON object, the call of a tool, or with a list of them; a text without a call ends the task.',
 };
 
 /**

@@ -1,5 +1,5 @@
 import { DIRECTIONS, modifiersOf, type Action } from '../action';
-import { joinBlocks, readBlocks, toolUse, writeFinish } from '../calls/anthropic-blocks';
+import { blocksOf } from '../calls/anthropic-blocks';
 import { verb, type Verb, type Verbs } from '../calls/call';
 import { makeDialect, MAX_ACTIONS, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
@@ -20,8 +20,6 @@ import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 import { joinKeys } from '../keys';
 import { MAX_SCROLL_AMOUNT, MAX_SECONDS } from '../schema';
-
-const TOOLSET = 'computer';
 
 const at = (action: 'click' | 'right_click' | 'middle_click' | 'double_click' | 'triple_click'): Verb =>
   verb({ coordinate: place, text: modifiers }, ({ coordinate: [x, y], text: keys }) => [
@@ -114,16 +112,9 @@ function dragOf({ from, to }: Extract<Action, { from: unknown }>, pen: Pen): obj
 
 const PARTS: DialectParts = {
   name: 'anthropic_computer',
-  read: (answer) => readBlocks(answer, TOOLSET),
+  ...blocksOf('computer', callOf),
   verbs: VERBS,
   refinements: ['modifiers', 'seconds'],
-  write(action, pen) {
-    if (action.action === 'finish') return writeFinish(action);
-    const call = callOf(action, pen);
-    return call && [toolUse(TOOLSET, ...call)];
-  },
-  join: joinBlocks,
-  form: 'Answer with a JSON object, the call of a tool, or with a list of them; a text without a call ends the task.',
 };
 
 /**
