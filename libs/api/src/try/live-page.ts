@@ -1,10 +1,11 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isSameSecret } from '@ui-rl/http';
 import { TryFailure } from './failure';
 import type { LiveView } from './view';
 
@@ -101,7 +102,7 @@ export class LivePage {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
     const [, token = '', ...rest] = (request.url ?? '').replace(/\?.*$/, '').split('/');
     // DNS rebinding: a foreign host name may resolve to this address.
-    if (!LOOPBACK_NAME.test(request.headers.host ?? '') || !this.isToken(token))
+    if (!LOOPBACK_NAME.test(request.headers.host ?? '') || !isSameSecret(token, this.token))
       return refuse(response, 404, 'nothing is here');
     const path = rest.join('/');
     if (request.method === 'POST') return this.take(path, request, response);
@@ -109,11 +110,6 @@ export class LivePage {
     if (path.startsWith('screenshots/'))
       return this.sendScreenshot(path.slice('screenshots/'.length), response);
     return this.sendFile(path === '' ? PAGE : path, response);
-  }
-
-  private isToken(given: string): boolean {
-    const [a, b] = [Buffer.from(given), Buffer.from(this.token)];
-    return a.length === b.length && timingSafeEqual(a, b);
   }
 
   private follow(response: ServerResponse): void {

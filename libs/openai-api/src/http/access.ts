@@ -1,5 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { isSameSecret } from '@ui-rl/http';
 import { ApiError } from '../errors';
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i;
@@ -42,7 +42,7 @@ export function checkAccess({ headers }: IncomingMessage, { keys, loopbackOnly, 
     const where = header ?? 'Authorization: Bearer … or x-api-key:';
     throw new ApiError(401, `show an API key: ${where} …`, 'missing_api_key');
   }
-  const place = keys.map((key) => given.some((each) => isSame(each, key))).indexOf(true);
+  const place = keys.map((key) => given.some((each) => isSameSecret(each, key))).indexOf(true);
   if (place < 0) throw new ApiError(401, 'the API key is none of those known here', 'invalid_api_key');
   return String(place + 1);
 }
@@ -65,10 +65,4 @@ function refuseForeignPages({ origin, ...headers }: IncomingHttpHeaders): void {
 
 function hostOf(origin: string): string {
   return URL.canParse(origin) ? new URL(origin).hostname : '';
-}
-
-/** Compares in constant time. */
-function isSame(found: string, expected: string): boolean {
-  const digest = (text: string) => createHmac('sha256', 'compare').update(text).digest();
-  return timingSafeEqual(digest(found), digest(expected));
 }

@@ -1,5 +1,6 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isSameSecret } from '@ui-rl/http';
 
 const COOKIE_SECONDS = 30 * 86_400;
 const LONGEST_FORM = 4_096;
@@ -56,18 +57,18 @@ export class TokenGate {
 
   private isKnown({ headers }: IncomingMessage): boolean {
     const [, bearer] = /^Bearer (.+)$/i.exec(headers.authorization ?? '') ?? [];
-    if (bearer !== undefined && isSame(bearer, this.token)) return true;
+    if (bearer !== undefined && isSameSecret(bearer, this.token)) return true;
     const cookies = (headers.cookie ?? '').split(';').map((each) => each.trim());
     return cookies.some(
       (each) =>
-        each.startsWith(`${this.cookie}=`) && isSame(each.slice(this.cookie.length + 1), this.session),
+        each.startsWith(`${this.cookie}=`) && isSameSecret(each.slice(this.cookie.length + 1), this.session),
     );
   }
 
   private async login(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const form = await bodyOf(request);
     const typed = form === undefined ? null : new URLSearchParams(form).get('token');
-    if (typed === null || !isSame(typed.trim(), this.token))
+    if (typed === null || !isSameSecret(typed.trim(), this.token))
       return refuse(request, response, 'This is not the token of this monitor. Copy it again from its log.');
     const attributes = `Path=/; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Lax${this.isSecure ? '; Secure' : ''}`;
     response
@@ -111,10 +112,4 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   } catch {
     return undefined;
   }
-}
-
-/** Compares in constant time. */
-function isSame(found: string, expected: string): boolean {
-  const digest = (text: string) => createHmac('sha256', 'compare').update(text).digest();
-  return timingSafeEqual(digest(found), digest(expected));
 }
