@@ -49,7 +49,8 @@ export class ResponseSockets {
         this.upgrade(request, socket, head);
       } catch (error) {
         countRefusal(error);
-        refuse(socket, toApiError(error));
+        const { status, body } = toApiError(error);
+        refuseUpgrade(socket, status, body);
       }
     });
   }
@@ -93,8 +94,8 @@ export class ResponseSockets {
   }
 }
 
-/** Answers an upgrade request with an HTTP error in OpenAI's form. */
-function refuse(socket: Duplex, { status, body }: ApiError): void {
+/** Answers an upgrade request with an HTTP error. */
+export function refuseUpgrade(socket: Duplex, status: number, body: object): void {
   const text = JSON.stringify(body);
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`,

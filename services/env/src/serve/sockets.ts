@@ -1,6 +1,6 @@
-import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { ApiError, checkAccess, type Access } from '@ui-rl/openai-api';
+import { ApiError, checkAccess, refuseUpgrade, type Access } from '@ui-rl/openai-api';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { ServedEpisodes } from './episodes';
 import { RPC, rpcError } from './json-rpc';
@@ -36,7 +36,7 @@ export class EnvironmentSockets {
         this.upgrade(request, socket, head);
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
-        refuse(socket, error);
+        refuseUpgrade(socket, error.status, { detail: error.message });
       }
     });
   }
@@ -84,16 +84,4 @@ function sendFull(client: WebSocket, path: string, active: number, max: number):
   client.on('error', () => client.terminate());
   client.send(JSON.stringify(told));
   client.close(CLOSED.tryAgain);
-}
-
-function refuse(socket: Duplex, { status, message }: ApiError): void {
-  const text = JSON.stringify({ detail: message });
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(text)}`,
-    'Connection: close',
-  ];
-  socket.once('finish', () => socket.destroy());
-  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
 }
