@@ -1,7 +1,6 @@
 export { knownConfig, knownModels } from './catalogue';
 export { ConfigReader } from './config-reader';
 export { ModelError, type ModelErrorCategory } from './errors';
-export { HubError, type HubErrorKind } from './hub/errors';
 export * from './families/base';
 export { predictingNext } from './families/common/next-tokens';
 export { initializeValueHead, isOfValueHead, valueHeadParameters } from './families/common/value-head';

@@ -3,7 +3,7 @@ import { Inject, Injectable, Optional, type INestMicroservice } from '@nestjs/co
 import { BusService, LeaseLost, type Lease, type RunSnapshot } from '@ui-rl/bus';
 import { EngineError } from '@ui-rl/engine';
 import { aborted } from '@ui-rl/retry';
-import { HubError, ModelError } from '@ui-rl/models';
+import { isHubAway, ModelError } from '@ui-rl/models';
 import type { ComponentRegistry } from '@ui-rl/plugin-kit';
 import { SamplingError } from '@ui-rl/sampling';
 import { causesOf, openMicroservice, RunService, type ServedRun } from '@ui-rl/service';
@@ -135,8 +135,4 @@ export class LearnerService extends RunService {
     const isOver = stop.aborted || (await this.bus.runs.record(runId)) === null;
     if (!isOver) lost.throwIfAborted();
   }
-}
-
-function isHubAway(error: unknown): boolean {
-  return error instanceof HubError && ['unreachable', 'disk', 'stopped'].includes(error.kind);
 }

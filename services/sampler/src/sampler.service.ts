@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { BusService, type RunSnapshot } from '@ui-rl/bus';
 import { EngineError } from '@ui-rl/engine';
 import type { RunRecord } from '@ui-rl/contracts';
-import { HubError, ModelError } from '@ui-rl/models';
+import { isHubAway, ModelError } from '@ui-rl/models';
 import { isRecord } from '@ui-rl/plugin-kit';
 import { causesOf, receiveRunFile, RunService, type ServedRun } from '@ui-rl/service';
 import { RunSampler } from './run-sampler';
@@ -48,8 +48,4 @@ export class SamplerService extends RunService {
 
 function wantsSamplers({ config: { sampler } }: RunRecord): boolean {
   return (isRecord(sampler) ? sampler.name : sampler) === EXTERNAL;
-}
-
-function isHubAway(error: unknown): boolean {
-  return error instanceof HubError && ['unreachable', 'disk', 'stopped'].includes(error.kind);
 }

@@ -20,6 +20,11 @@ export class HubError extends ModelError {
   }
 }
 
+/** Whether a later attempt at the same model may succeed, without a change of the run. */
+export function isHubAway(error: unknown): boolean {
+  return error instanceof HubError && ['unreachable', 'disk', 'stopped'].includes(error.kind);
+}
+
 /** An error of the file system while writing the cache; a full disk gets a clear message. */
 export function diskError(path: string, cause: unknown): unknown {
   const { code } = cause as NodeJS.ErrnoException;
