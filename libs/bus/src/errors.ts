@@ -21,6 +21,12 @@ export class BusError extends Error {
   }
 }
 
+/** To catch errors of reading a stored value: null if it is damaged. */
+export function nullWhereDamaged(error: unknown): null {
+  if (error instanceof BusError && error.category === 'damaged') return null;
+  throw error;
+}
+
 /**
  * Throw this from a JetStream handler for a message that no later attempt can handle: it becomes a dead letter
  * immediately, with this text as the reason.

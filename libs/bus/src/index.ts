@@ -15,7 +15,7 @@ export {
 export type { ConsumeOptions, Consumption, JetStreamContext, RedeliveryPolicy } from './consume';
 export { JetStreamHandler, RequestHandler } from './decorators';
 export type { JetStreamHandlerOptions, RequestHandlerOptions } from './decorators';
-export { BusError, UnacceptableMessage, type BusErrorCategory } from './errors';
+export { BusError, nullWhereDamaged, UnacceptableMessage, type BusErrorCategory } from './errors';
 export {
   AdapterArchive,
   CheckpointArchive,

@@ -1,6 +1,12 @@
 import { hostname } from 'node:os';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
-import { BusError, FINAL_PHASES, type BusService, type Responder, type RunSnapshot } from '@ui-rl/bus';
+import {
+  FINAL_PHASES,
+  nullWhereDamaged,
+  type BusService,
+  type Responder,
+  type RunSnapshot,
+} from '@ui-rl/bus';
 import { ServingRequest, subjects, UnservedReply, type ServingReply } from '@ui-rl/contracts';
 import { DEADLINES, describeError, everyFewSeconds, RETRIES, retry, waitAtMost } from '@ui-rl/retry';
 import { isMisconfiguration, passes } from './failures';
@@ -334,9 +340,4 @@ export abstract class RunService implements OnApplicationBootstrap, BeforeApplic
       ),
     });
   }
-}
-
-function nullWhereDamaged(error: unknown): null {
-  if (error instanceof BusError && error.category === 'damaged') return null;
-  throw error;
 }

@@ -1,5 +1,5 @@
 import { Controller, Get, UseInterceptors } from '@nestjs/common';
-import { BusError } from '@ui-rl/bus';
+import { nullWhereDamaged } from '@ui-rl/bus';
 import { IsIn, IsInt, IsString } from 'class-validator';
 import type { DeadLetterView } from '@ui-rl/records';
 import { BrokerLink } from '../broker-link';
@@ -46,6 +46,7 @@ export class DeadLetterController {
     const bucket = this.link.bus?.deadLetterBucket;
     if (bucket === undefined) return [];
     const keys = await bucket.keys();
+    // Entries are untrusted: any service may have written them.
     const entries = await Promise.all(
       keys.slice(-LIMIT).map((key) => bucket.get(key, StoredDeadLetter).catch(nullWhereDamaged)),
     );
@@ -53,10 +54,4 @@ export class DeadLetterController {
       .flatMap((entry) => (entry === null ? [] : [entry.value]))
       .toSorted((a, b) => (a.at < b.at ? 1 : -1));
   }
-}
-
-/** Entries are untrusted: any service may have written them. */
-function nullWhereDamaged(error: unknown): null {
-  if (error instanceof BusError && error.category === 'damaged') return null;
-  throw error;
 }
