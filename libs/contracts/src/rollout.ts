@@ -65,3 +65,14 @@ export class RolloutRequest {
   @IsId()
   evaluationId?: string;
 }
+
+type Group = Pick<
+  RolloutRequest,
+  'rolloutId' | 'groupId' | 'groupIndex' | 'indexInGroup' | 'groupSize' | 'attempt'
+>;
+
+/** The ids and places of a rollout in a group of one. */
+export function groupOfOne(groupId: string, groupIndex = 0, attempt = 0): Group {
+  const rolloutId = attempt === 0 ? `${groupId}-r0` : `${groupId}-r0-a${attempt}`;
+  return { rolloutId, groupId, groupIndex, indexInGroup: 0, groupSize: 1, attempt };
+}

@@ -1,6 +1,7 @@
 import {
   type CheckpointEvent,
   environmentSeed,
+  groupOfOne,
   type OpenEvaluation,
   type RolloutRequest,
   samplingSeed,
@@ -61,13 +62,8 @@ export function episodeRollout(
   const seeds = [plan.seed, set.name, task.id, Math.floor(index / set.tasks.length)];
   const groupId = `${evaluation.evaluationId}-${String(index).padStart(4, '0')}`;
   return {
-    rolloutId: attempt === 0 ? `${groupId}-r0` : `${groupId}-r0-a${attempt}`,
+    ...groupOfOne(groupId, index, attempt),
     runId: plan.runId,
-    groupId,
-    groupIndex: index,
-    indexInGroup: 0,
-    groupSize: 1,
-    attempt,
     purpose: evaluation.stage === 'baseline' ? 'baseline' : 'eval',
     task,
     seed: environmentSeed('evaluation', ...seeds),

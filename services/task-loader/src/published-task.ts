@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type JetStreamContext, UnacceptableMessage } from '@ui-rl/bus';
-import { environmentSeed, type RolloutRequest, samplingSeed, Task } from '@ui-rl/contracts';
+import { environmentSeed, groupOfOne, type RolloutRequest, samplingSeed, Task } from '@ui-rl/contracts';
 import { PluginError, readTask } from '@ui-rl/plugin-kit';
 import type { LoaderPlan } from './plan';
 
@@ -40,15 +40,9 @@ export function completeTask(task: Task, plan: LoaderPlan): Task {
 /** One episode of a published task, outside of any group and evaluation. The same message gives the same rollout. */
 export function publishedRollout(task: Task, plan: LoaderPlan, context: JetStreamContext): RolloutRequest {
   const name = messageName(context);
-  const groupId = `${plan.runId}-t${name}`;
   return {
-    rolloutId: `${groupId}-r0`,
+    ...groupOfOne(`${plan.runId}-t${name}`, context.streamSequence),
     runId: plan.runId,
-    groupId,
-    groupIndex: context.streamSequence,
-    indexInGroup: 0,
-    groupSize: 1,
-    attempt: 0,
     purpose: 'eval',
     task: merge({ id: `task-${name}`, source: 'published' }, completeTask(task, plan)),
     seed: environmentSeed('published', plan.seed, name),

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { environmentSeed, samplingSeed, type RolloutRequest } from '@ui-rl/contracts';
+import { environmentSeed, groupOfOne, samplingSeed, type RolloutRequest } from '@ui-rl/contracts';
 import { judgedBy, openTasks, sampleOf, warnOfCutTasks, type LoadedTask, type Log } from '@ui-rl/plugin-kit';
 import { taskMachine, taskUse, type LoadedRunFile } from '@ui-rl/settings';
 
@@ -98,13 +98,8 @@ export function episodeRequest(
   const groupId = `${evaluationId}-${String(index).padStart(4, '0')}`;
   const seeds = [seed, 'eval', task.id, repetition];
   return {
-    rolloutId: attempt === 0 ? `${groupId}-r0` : `${groupId}-r0-a${attempt}`,
+    ...groupOfOne(groupId, index, attempt),
     runId,
-    groupId,
-    groupIndex: index,
-    indexInGroup: 0,
-    groupSize: 1,
-    attempt,
     purpose: 'eval',
     task: { ...task, environment: task.environment ?? { kind: environment, options: {} } },
     seed: environmentSeed('evaluation', ...seeds),

@@ -1,5 +1,5 @@
 import { instantiate } from '@ui-rl/bus';
-import { samplingSeed, Task, type RolloutRequest } from '@ui-rl/contracts';
+import { groupOfOne, samplingSeed, Task, type RolloutRequest } from '@ui-rl/contracts';
 import type { Policy } from '@ui-rl/episode';
 import { loadRunFile, readCliSettings, type LoadedRunFile, type RunFileOptions } from '@ui-rl/settings';
 import { ASSUMED } from '../run/assumed';
@@ -77,15 +77,9 @@ export async function runTasks(
 }
 
 function requestOf(task: Task, place: number, seed: number): RolloutRequest {
-  const groupId = `${NAME}-${place}`;
   return {
+    ...groupOfOne(`${NAME}-${place}`, place),
     runId: NAME,
-    rolloutId: `${groupId}-r0`,
-    groupId,
-    groupIndex: place,
-    indexInGroup: 0,
-    groupSize: 1,
-    attempt: 0,
     purpose: 'eval',
     task,
     seed: seed + place,

@@ -1,4 +1,4 @@
-import { samplingSeed, type RolloutRequest, type Turn } from '@ui-rl/contracts';
+import { groupOfOne, samplingSeed, type RolloutRequest, type Turn } from '@ui-rl/contracts';
 import { namedCandidates, openCandidate } from '../evaluate/candidate';
 import { Player, type EpisodeResult } from '../task/player';
 import type { TryOptions } from './options';
@@ -43,13 +43,8 @@ export async function playByAgent(
 
 function requestOf({ task, seed, checkpoint }: TrySetup): RolloutRequest {
   return {
+    ...groupOfOne(NAME),
     runId: NAME,
-    rolloutId: `${NAME}-r0`,
-    groupId: NAME,
-    groupIndex: 0,
-    indexInGroup: 0,
-    groupSize: 1,
-    attempt: 0,
     purpose: 'eval',
     task,
     seed,

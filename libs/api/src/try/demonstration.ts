@@ -1,5 +1,6 @@
 import type { Action, Dialect } from '@ui-rl/actions';
 import {
+  groupOfOne,
   samplingSeed,
   type PolicyActReply,
   type PolicyActRequest,
@@ -72,13 +73,8 @@ function failureOf({ status, invalidReason }: Pick<Trajectory, 'status' | 'inval
 
 function requestOf({ task }: HandTask, { seed }: TrySetup): RolloutRequest {
   return {
+    ...groupOfOne(NAME),
     runId: NAME,
-    rolloutId: `${NAME}-r0`,
-    groupId: NAME,
-    groupIndex: 0,
-    indexInGroup: 0,
-    groupSize: 1,
-    attempt: 0,
     purpose: 'train',
     task,
     seed,
