@@ -32,7 +32,6 @@ export function parseClipImages(
   { shape }: ImageModel,
 ): ClipImageConfig {
   const options = new ImageOptions(json, source);
-  options.requireSteps('do_resize', 'do_rescale', 'do_normalize', 'do_convert_rgb');
   const edge = options.size('crop_size');
   return {
     patchSize: shape.patchSize,
@@ -51,7 +50,6 @@ export function parseSiglipImages(
   { shape }: ImageModel,
 ): ClipImageConfig {
   const options = new ImageOptions(json, source);
-  options.requireSteps('do_resize', 'do_rescale', 'do_normalize', 'do_convert_rgb');
   return {
     patchSize: shape.patchSize,
     size: options.size('size') ?? { width: 224, height: 224 },

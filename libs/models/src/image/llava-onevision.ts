@@ -34,7 +34,6 @@ export function parseLlavaOneVisionImages(
   { shape }: ImageModel,
 ): LlavaOneVisionImageConfig {
   const options = new ImageOptions(json, source);
-  options.requireSteps('do_resize', 'do_rescale', 'do_normalize', 'do_convert_rgb');
   if (options.flag('do_center_crop', false)) throw options.error('do_center_crop', 'false');
   const size = options.size('size') ?? { shortestEdge: DEFAULT_TILE };
   if (!('shortestEdge' in size) && size.width !== size.height) throw options.error('size', 'a square');

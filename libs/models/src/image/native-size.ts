@@ -33,7 +33,6 @@ export function parseNativeSizeImages(
   { shape }: ImageModel,
 ): NativeSizeImageConfig {
   const options = new ImageOptions(json, source);
-  options.requireSteps('do_resize', 'do_rescale', 'do_normalize', 'do_convert_rgb');
   const size = (json.size ?? {}) as Record<string, unknown>;
   const shortestEdge = options.positive('size.shortest_edge', size.shortest_edge, 378);
   if (shortestEdge < shape.patchSize) {

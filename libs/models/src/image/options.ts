@@ -12,15 +12,21 @@ export interface Normalization {
   std: readonly [number, number, number];
 }
 
+const STEPS = ['do_resize', 'do_rescale', 'do_normalize', 'do_convert_rgb'];
 const CLIP_MEAN = [0.48145466, 0.4578275, 0.40821073];
 const CLIP_STD = [0.26862954, 0.26130258, 0.27577711];
 
 /** Reads the options that the image processors of all families share; errors name the file and the option. */
 export class ImageOptions {
+  /** @throws ModelError `unsupported` if a step that all processors take is disabled. */
   constructor(
     private readonly json: Json,
     private readonly source: string,
-  ) {}
+  ) {
+    const disabled = STEPS.find((step) => json[step] === false);
+    if (disabled === undefined) return;
+    throw new ModelError('unsupported', `${source}: "${disabled}": false is not supported`);
+  }
 
   error(name: string, expected: string): ModelError {
     return new ModelError(
@@ -44,15 +50,6 @@ export class ImageOptions {
       mean: this.triple('image_mean', mean),
       std: this.triple('image_std', std),
     };
-  }
-
-  /** @throws ModelError `unsupported` if one of the steps is disabled. */
-  requireSteps(...steps: string[]): void {
-    for (const step of steps) {
-      if (this.json[step] === false) {
-        throw new ModelError('unsupported', `${this.source}: "${step}": false is not supported`);
-      }
-    }
   }
 
   /** A boolean option; null counts as missing. */

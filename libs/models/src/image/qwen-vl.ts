@@ -24,7 +24,6 @@ export interface QwenVlImageConfig extends Normalization {
  */
 export function parseQwenVlImages(json: Record<string, unknown>, source: string): QwenVlImageConfig {
   const options = new ImageOptions(json, source);
-  options.requireSteps('do_resize', 'do_rescale', 'do_normalize', 'do_convert_rgb');
   options.resample(BICUBIC, [BICUBIC]);
   const size = (json.size ?? {}) as Record<string, unknown>;
   const config = {

@@ -36,7 +36,6 @@ export function parseTiledImages(
   { shape }: ImageModel,
 ): TiledImageConfig {
   const options = new ImageOptions(json, source);
-  options.requireSteps('do_resize', 'do_rescale', 'do_normalize', 'do_convert_rgb');
   const edge = (name: string, fallback: number): number => {
     const value = json[name] as Record<string, unknown> | null | undefined;
     return options.positive(`${name}.longest_edge`, value?.longest_edge, fallback);

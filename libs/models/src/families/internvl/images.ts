@@ -34,7 +34,6 @@ export function parseGotOcr2Images(
   { shape }: ImageModel,
 ): GotOcr2ImageConfig {
   const options = new ImageOptions(json, source);
-  options.requireSteps('do_resize', 'do_rescale', 'do_normalize', 'do_convert_rgb');
   const count = (name: string, fallback: number): number => {
     const value = options.positive(name, json[name], fallback);
     if (!Number.isInteger(value) || value > MAX_TILES) {
