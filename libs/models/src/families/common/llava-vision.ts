@@ -4,7 +4,7 @@ import { ModelError } from '../../errors';
 import type { LayerBuilder } from '../../nn/layer-builder';
 import type { ImageInput, LinearSpec, ParameterSpec } from '../base';
 import { buildClipStates, clipParameters } from './clip-tower';
-import { linearParameters } from './parameters';
+import { linearParameters, visionLinear } from './parameters';
 import { bufferFor } from './patch-feeds';
 import {
   parseSiglip,
@@ -139,13 +139,8 @@ function projectorLinears({
   featureLayers: layers,
   textSize,
 }: LlavaVision): LinearSpec[] {
-  const linear = (name: string, inFeatures: number): LinearSpec => ({
-    name: `${projector}.${name}`,
-    inFeatures,
-    outFeatures: textSize,
-    part: 'vision',
-    group: 'merger',
-  });
+  const linear = (name: string, inFeatures: number): LinearSpec =>
+    visionLinear(`${projector}.${name}`, inFeatures, textSize, 'merger');
   return [linear('linear_1', hiddenSize * layers.length), linear('linear_2', textSize)];
 }
 

@@ -5,6 +5,16 @@ export function residual(layer: LinearSpec): LinearSpec {
   return { ...layer, residual: true };
 }
 
+/** A linear layer of the vision tower, or between it and the decoder. */
+export function visionLinear(
+  name: string,
+  inFeatures: number,
+  outFeatures: number,
+  group: LinearSpec['group'],
+): LinearSpec {
+  return { name, inFeatures, outFeatures, part: 'vision', group };
+}
+
 /** Weights and biases of linear layers and of stacks of them. */
 export function linearParameters(
   linears: readonly LinearSpec[],

@@ -1,7 +1,7 @@
 import { ops, type Value } from '@ui-rl/graph';
 import type { LayerBuilder } from '../../nn/layer-builder';
 import type { LinearSpec, ParameterSpec } from '../base';
-import { residual } from './parameters';
+import { residual, visionLinear } from './parameters';
 import { kernelShape, type PatchTowerSize } from './patch-attention';
 import { visionPrefix } from './qwen2-text';
 
@@ -19,16 +19,6 @@ export function visionBlocks({ depth }: PatchTowerSize): string[] {
 /** Input width of the merger: the hidden states of mergeSize² neighbouring patches. */
 function mergedSize({ hiddenSize, mergeSize }: PatchTowerSize): number {
   return hiddenSize * mergeSize * mergeSize;
-}
-
-/** A linear layer of the vision tower. */
-export function visionLinear(
-  name: string,
-  inFeatures: number,
-  outFeatures: number,
-  group: LinearSpec['group'],
-): LinearSpec {
-  return { name, inFeatures, outFeatures, part: 'vision', group };
 }
 
 /** All linear layers of a tower, with the given feed-forward layers of its blocks. */

@@ -1,6 +1,6 @@
 import type { ConfigReader } from '../../config-reader';
 import type { LinearSpec, ParameterSpec } from '../base';
-import { layerNormParameters, linearParameters, residual } from './parameters';
+import { layerNormParameters, linearParameters, residual, visionLinear } from './parameters';
 
 export const towerActivations = ['gelu', 'gelu_pytorch_tanh', 'quick_gelu'] as const;
 export type TowerActivation = (typeof towerActivations)[number];
@@ -103,19 +103,13 @@ function layersOf(vision: SiglipConfig): string[] {
 /** All linear layers of the tower, including those after the last used one. */
 export function siglipLinears(vision: SiglipConfig): LinearSpec[] {
   const { hiddenSize: hidden, intermediateSize: wide } = vision;
-  const linear = (
-    name: string,
-    inFeatures: number,
-    outFeatures: number,
-    group: LinearSpec['group'],
-  ): LinearSpec => ({ name, inFeatures, outFeatures, part: 'vision', group });
   return layersOf(vision).flatMap((layer) => [
     ...['q_proj', 'k_proj', 'v_proj'].map((projection) =>
-      linear(`${layer}.self_attn.${projection}`, hidden, hidden, 'attention'),
+      visionLinear(`${layer}.self_attn.${projection}`, hidden, hidden, 'attention'),
     ),
-    residual(linear(`${layer}.self_attn.out_proj`, hidden, hidden, 'attention')),
-    linear(`${layer}.mlp.fc1`, hidden, wide, 'mlp'),
-    residual(linear(`${layer}.mlp.fc2`, wide, hidden, 'mlp')),
+    residual(visionLinear(`${layer}.self_attn.out_proj`, hidden, hidden, 'attention')),
+    visionLinear(`${layer}.mlp.fc1`, hidden, wide, 'mlp'),
+    residual(visionLinear(`${layer}.mlp.fc2`, wide, hidden, 'mlp')),
   ]);
 }
 

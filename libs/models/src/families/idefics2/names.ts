@@ -1,5 +1,5 @@
 import type { LinearSpec, ParameterSpec } from '../base';
-import { linearParameters, residual } from '../common/parameters';
+import { linearParameters, residual, visionLinear } from '../common/parameters';
 import type { Idefics2Config } from './config';
 
 export const projection = 'model.connector.modality_projection';
@@ -19,7 +19,7 @@ function resamplerLayers({ perceiver }: Idefics2Config): string[] {
 }
 
 function linear(name: string, inFeatures: number, outFeatures: number): LinearSpec {
-  return { name, inFeatures, outFeatures, part: 'vision', group: 'merger' };
+  return visionLinear(name, inFeatures, outFeatures, 'merger');
 }
 
 function gatedLinears(name: string, inFeatures: number, width: number, outFeatures: number): LinearSpec[] {

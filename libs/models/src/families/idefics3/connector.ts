@@ -1,17 +1,13 @@
 import { ops, type Value } from '@ui-rl/graph';
 import type { LayerBuilder } from '../../nn/layer-builder';
 import type { LinearSpec } from '../base';
+import { visionLinear } from '../common/parameters';
 import type { Idefics3Config } from './config';
 
 /** The only layer between the tower and the decoder; it has no bias. */
 export function connectorLinear({ text, vision, scaleFactor }: Idefics3Config): LinearSpec {
-  return {
-    name: 'model.connector.modality_projection.proj',
-    inFeatures: vision.hiddenSize * scaleFactor ** 2,
-    outFeatures: text.hiddenSize,
-    part: 'vision',
-    group: 'merger',
-  };
+  const inFeatures = vision.hiddenSize * scaleFactor ** 2;
+  return visionLinear('model.connector.modality_projection.proj', inFeatures, text.hiddenSize, 'merger');
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { LinearSpec, ParameterSpec } from '../base';
-import { layerNormParameters, linearParameters, residual } from '../common/parameters';
+import { layerNormParameters, linearParameters, residual, visionLinear } from '../common/parameters';
 import type { InternVlVision } from './config';
 
 export const tower = 'model.vision_tower';
@@ -44,32 +44,21 @@ function layersOf({ layers }: InternVlVision): string[] {
 }
 
 function projectorLinears(vision: InternVlVision): LinearSpec[] {
-  const linear = (name: string, inFeatures: number): LinearSpec => ({
-    name: `${projector}.${name}`,
-    inFeatures,
-    outFeatures: vision.textSize,
-    part: 'vision',
-    group: 'merger',
-  });
+  const linear = (name: string, inFeatures: number): LinearSpec =>
+    visionLinear(`${projector}.${name}`, inFeatures, vision.textSize, 'merger');
   return [linear('linear_1', mergedSize(vision)), linear('linear_2', vision.textSize)];
 }
 
 /** All linear layers of the tower and the projector. */
 export function visionLinears(vision: InternVlVision): LinearSpec[] {
   const { hiddenSize: hidden, intermediateSize: wide } = vision;
-  const linear = (
-    name: string,
-    inFeatures: number,
-    outFeatures: number,
-    group: LinearSpec['group'],
-  ): LinearSpec => ({ name, inFeatures, outFeatures, part: 'vision', group });
   const layers = layersOf(vision).flatMap((layer) => [
     ...['q_proj', 'k_proj', 'v_proj'].map((name) =>
-      linear(`${layer}.attention.${name}`, hidden, hidden, 'attention'),
+      visionLinear(`${layer}.attention.${name}`, hidden, hidden, 'attention'),
     ),
-    residual(linear(`${layer}.attention.projection_layer`, hidden, hidden, 'attention')),
-    linear(`${layer}.mlp.fc1`, hidden, wide, 'mlp'),
-    residual(linear(`${layer}.mlp.fc2`, wide, hidden, 'mlp')),
+    residual(visionLinear(`${layer}.attention.projection_layer`, hidden, hidden, 'attention')),
+    visionLinear(`${layer}.mlp.fc1`, hidden, wide, 'mlp'),
+    residual(visionLinear(`${layer}.mlp.fc2`, wide, hidden, 'mlp')),
   ]);
   return [...layers, ...projectorLinears(vision)];
 }

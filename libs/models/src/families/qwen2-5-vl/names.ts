@@ -1,13 +1,7 @@
 import type { LinearSpec, ParameterSpec } from '../base';
-import { linearParameters, residual } from '../common/parameters';
+import { linearParameters, residual, visionLinear } from '../common/parameters';
 import type { PatchTowerSize } from '../common/patch-attention';
-import {
-  merger,
-  patchEmbedParameter,
-  towerLinears,
-  visionBlocks,
-  visionLinear,
-} from '../common/qwen2-vision';
+import { merger, patchEmbedParameter, towerLinears, visionBlocks } from '../common/qwen2-vision';
 
 /** All linear layers of the vision tower. */
 export function visionLinears(vision: PatchTowerSize): LinearSpec[] {

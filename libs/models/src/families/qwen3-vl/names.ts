@@ -1,6 +1,6 @@
 import type { LinearSpec, ParameterSpec } from '../base';
 import { kernelShape } from '../common/patch-attention';
-import { layerNormParameters, linearParameters, residual } from '../common/parameters';
+import { layerNormParameters, linearParameters, residual, visionLinear } from '../common/parameters';
 import type { Qwen3VisionConfig } from './config';
 
 export const visionPrefix = 'model.visual';
@@ -14,16 +14,6 @@ export function mergedSize({ hiddenSize, mergeSize }: Qwen3VisionConfig): number
   return hiddenSize * mergeSize * mergeSize;
 }
 
-type Sized = [module: string, inFeatures: number, outFeatures: number];
-
-function linear(
-  [name, inFeatures, outFeatures]: Sized,
-  part: LinearSpec['part'],
-  group: LinearSpec['group'],
-): LinearSpec {
-  return { name, inFeatures, outFeatures, part, group };
-}
-
 function mergerNames({ deepstackIndexes }: Qwen3VisionConfig): string[] {
   return [
     `${visionPrefix}.merger`,
@@ -35,16 +25,16 @@ function mergerNames({ deepstackIndexes }: Qwen3VisionConfig): string[] {
 export function visionLinears(vision: Qwen3VisionConfig): LinearSpec[] {
   const { hiddenSize: hidden, intermediateSize: wide } = vision;
   const blocks = Array.from({ length: vision.depth }, (_, layer) => visionBlock(layer)).flatMap((block) => [
-    linear([`${block}.attn.qkv`, hidden, 3 * hidden], 'vision', 'attention'),
-    residual(linear([`${block}.attn.proj`, hidden, hidden], 'vision', 'attention')),
-    linear([`${block}.mlp.linear_fc1`, hidden, wide], 'vision', 'mlp'),
-    residual(linear([`${block}.mlp.linear_fc2`, wide, hidden], 'vision', 'mlp')),
+    visionLinear(`${block}.attn.qkv`, hidden, 3 * hidden, 'attention'),
+    residual(visionLinear(`${block}.attn.proj`, hidden, hidden, 'attention')),
+    visionLinear(`${block}.mlp.linear_fc1`, hidden, wide, 'mlp'),
+    residual(visionLinear(`${block}.mlp.linear_fc2`, wide, hidden, 'mlp')),
   ]);
   const merged = mergedSize(vision);
   const mergers = mergerNames(vision).flatMap((merger, index) => {
-    const last = linear([`${merger}.linear_fc2`, merged, vision.outHiddenSize], 'vision', 'merger');
+    const last = visionLinear(`${merger}.linear_fc2`, merged, vision.outHiddenSize, 'merger');
     return [
-      linear([`${merger}.linear_fc1`, merged, merged], 'vision', 'merger'),
+      visionLinear(`${merger}.linear_fc1`, merged, merged, 'merger'),
       // The features of all but the first are added to hidden states of the decoder.
       index === 0 ? last : residual(last),
     ];
