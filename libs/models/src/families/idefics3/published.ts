@@ -20,6 +20,18 @@ const smolLm = {
   vocab_size: 49280,
 };
 
+const smolTower = {
+  hidden_act: 'gelu_pytorch_tanh',
+  hidden_size: 768,
+  image_size: 512,
+  intermediate_size: 3072,
+  layer_norm_eps: 1e-6,
+  num_attention_heads: 12,
+  num_channels: 3,
+  num_hidden_layers: 12,
+  patch_size: 16,
+};
+
 const llama31 = {
   model_type: 'llama',
   hidden_act: 'silu',
@@ -52,18 +64,7 @@ export const published: Readonly<Record<string, Json>> = {
     scale_factor: 4,
     tie_word_embeddings: false,
     text_config: smolLm,
-    vision_config: {
-      model_type: 'idefics3_vision',
-      hidden_act: 'gelu_pytorch_tanh',
-      hidden_size: 768,
-      image_size: 512,
-      intermediate_size: 3072,
-      layer_norm_eps: 1e-6,
-      num_attention_heads: 12,
-      num_channels: 3,
-      num_hidden_layers: 12,
-      patch_size: 16,
-    },
+    vision_config: { model_type: 'idefics3_vision', ...smolTower },
   },
   'HuggingFaceTB/SmolVLM2-256M-Video-Instruct': {
     architectures: ['SmolVLMForConditionalGeneration'],
@@ -73,18 +74,7 @@ export const published: Readonly<Record<string, Json>> = {
     scale_factor: 4,
     tie_word_embeddings: false,
     text_config: smolLm,
-    vision_config: {
-      model_type: 'smolvlm_vision',
-      hidden_act: 'gelu_pytorch_tanh',
-      hidden_size: 768,
-      image_size: 512,
-      intermediate_size: 3072,
-      layer_norm_eps: 1e-6,
-      num_attention_heads: 12,
-      num_channels: 3,
-      num_hidden_layers: 12,
-      patch_size: 16,
-    },
+    vision_config: { model_type: 'smolvlm_vision', ...smolTower },
   },
   'HuggingFaceM4/Idefics3-8B-Llama3': {
     architectures: ['Idefics3ForConditionalGeneration'],
