@@ -14,6 +14,7 @@ import type { ImagePrompt, VisionLanguageModel } from './model';
 import { featurePorts, kvLayers } from './ports';
 import { statePorts } from './recurrence';
 import { ropeDelta } from './positions';
+import { positionsOf } from './token-positions';
 
 function shapeOf({ modelType, text, vision, imageTokenId }: VisionLanguageModel): ModelShape {
   const { vocabSize, hiddenSize, layers, kvHeads, headDim, maxPositions } = text;
@@ -71,8 +72,8 @@ export function familyFrom(model: VisionLanguageModel): Family {
     imageTokens: (image) => vision.inputs.imageTokens(image),
     ...(model.prompt ?? plainImages(model)),
     wholeImages: text.wholeImages === true,
-    positions: (tokenIds, images) => model.positions(tokenIds, images),
-    nextPosition: (tokenIds, images) => tokenIds.length + ropeDelta(model.positions(tokenIds, images)),
+    positions: (tokenIds, images) => positionsOf(model, tokenIds, images),
+    nextPosition: (tokenIds, images) => tokenIds.length + ropeDelta(positionsOf(model, tokenIds, images)),
     buildForward: ((options: ForwardOptions) => buildForward(model, options)) as Family['buildForward'],
     visionFeeds: (images) => ({
       feeds: vision.inputs.feeds(images),

@@ -16,6 +16,7 @@ import { LINEAR_ATTENTION_STEP } from './linear-attention';
 import type { VisionInputs, VisionLanguageModel } from './model';
 import { copyHalves } from './patch-feeds';
 import { textRopeTables } from './positions';
+import { positionsOf } from './token-positions';
 
 const excluded = -1e9;
 
@@ -59,7 +60,7 @@ function textFeeds(
     const { tokenIds, images } = row;
     const from = readFrom(row);
     for (let t = 0; t < readLength(row); t++) ids[b * T + t] = BigInt(tokenIds[from + t]);
-    return { first: b * T, positions: readPositions(model.positions(tokenIds, images), row) };
+    return { first: b * T, positions: readPositions(positionsOf(model, tokenIds, images), row) };
   });
   return {
     token_ids: tensor('int64', ids, [B, T]),

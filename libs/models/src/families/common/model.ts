@@ -62,8 +62,8 @@ export interface VisionLanguageModel {
   prompt?: ImagePrompt;
   /** see `Family.checkpointName`; undefined if the names are the same */
   checkpointName?: (name: string) => string;
-  /** rotary positions of a prompt, row-major [3, T]: time, height, width; equal if the model has a single axis */
-  positions(tokenIds: readonly number[], images: readonly ImageGeometry[]): Int32Array;
+  /** rotary positions of a prompt, row-major [3, T]: time, height, width; undefined if tokens are numbered in order */
+  positions?: (tokenIds: readonly number[], images: readonly ImageGeometry[]) => Int32Array;
 }
 
 /** Inputs that replace the vision tower. */

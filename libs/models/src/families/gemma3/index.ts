@@ -1,7 +1,6 @@
 import type { Family } from '../base';
 import { familyFrom } from '../common/family';
 import { llavaCheckpointName } from '../common/llava-names';
-import { sequentialPositions } from '../common/sequential-positions';
 import { siglipLinears, siglipParameters } from '../common/siglip-config';
 import { buildSiglipTower, declareSiglipInputs } from '../common/siglip-tower';
 import { parseGemma3Config } from './config';
@@ -44,6 +43,5 @@ export function gemma3(json: unknown, file: string): Family {
       linears: () => siglipLinears(vision),
       parameters: () => [...siglipParameters(vision), ...projectorParameters(config)],
     },
-    positions: sequentialPositions({ imageTokenId, imageTokens: (image) => inputs.imageTokens(image) }),
   });
 }

@@ -1,6 +1,5 @@
 import type { Family } from '../base';
 import { familyFrom } from '../common/family';
-import { sequentialPositions } from '../common/sequential-positions';
 import { siglipLinears, siglipParameters } from '../common/siglip-config';
 import { buildSiglipTower, declarePatchBias, declareSiglipInputs } from '../common/siglip-tower';
 import { parseIdefics2Config } from './config';
@@ -13,7 +12,6 @@ import { resampledPrompt } from './prompt';
 export function idefics2(json: unknown, file: string): Family {
   const config = parseIdefics2Config(json, file);
   const { text, vision, perceiver, imageTokenId } = config;
-  const inputs = new Idefics2Feeds(config);
   return familyFrom({
     name: 'idefics2',
     modelType: 'idefics2',
@@ -23,7 +21,7 @@ export function idefics2(json: unknown, file: string): Family {
     vision: {
       patchSize: vision.patchSize,
       deepstack: 0,
-      inputs,
+      inputs: new Idefics2Feeds(config),
       build: (layers) => {
         const patchBias = declarePatchBias(layers.graph, 'P');
         const declared = declareSiglipInputs(layers.graph, vision, { P: 'P', positionIds: true });
@@ -36,6 +34,5 @@ export function idefics2(json: unknown, file: string): Family {
       linears: () => [...siglipLinears(vision), ...connectorLinears(config)],
       parameters: () => [...siglipParameters(vision), ...connectorParameters(config)],
     },
-    positions: sequentialPositions({ imageTokenId, imageTokens: (image) => inputs.imageTokens(image) }),
   });
 }

@@ -1,7 +1,6 @@
 import type { Family } from '../base';
 import { familyFrom } from '../common/family';
 import { linearParameters } from '../common/parameters';
-import { sequentialPositions } from '../common/sequential-positions';
 import { siglipLinears, siglipParameters } from '../common/siglip-config';
 import { buildSiglipTower, declareSiglipInputs } from '../common/siglip-tower';
 import { parseIdefics3Config } from './config';
@@ -34,7 +33,6 @@ function build(name: string, modelType: string, json: unknown, file: string): Fa
         ...linearParameters([connectorLinear(config)], () => false),
       ],
     },
-    positions: sequentialPositions({ imageTokenId, imageTokens: (image) => inputs.imageTokens(image) }),
   });
 }
 

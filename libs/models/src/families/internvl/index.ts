@@ -1,6 +1,5 @@
 import type { Family } from '../base';
 import { familyFrom } from '../common/family';
-import { sequentialPositions } from '../common/sequential-positions';
 import { parseInternVlConfig } from './config';
 import { InternVlFeeds } from './feeds';
 import { internVlCheckpointName, visionLinears, visionParameters } from './names';
@@ -33,6 +32,5 @@ export function internVl(json: unknown, file: string): Family {
       linears: () => visionLinears(vision),
       parameters: () => visionParameters(vision),
     },
-    positions: sequentialPositions({ imageTokenId, imageTokens: (image) => inputs.imageTokens(image) }),
   });
 }

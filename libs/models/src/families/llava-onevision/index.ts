@@ -4,7 +4,6 @@ import type { Family } from '../base';
 import { familyFrom } from '../common/family';
 import { llavaCheckpointName } from '../common/llava-names';
 import { declarePictures, llavaLinears, llavaParameters, projectPictures } from '../common/llava-vision';
-import { sequentialPositions } from '../common/sequential-positions';
 import { parseLlavaOneVisionConfig, type LlavaOneVisionConfig } from './config';
 import { LlavaOneVisionFeeds } from './feeds';
 
@@ -27,7 +26,6 @@ function buildFeatures(build: LayerBuilder, { text, vision }: LlavaOneVisionConf
 export function llavaOneVision(json: unknown, file: string): Family {
   const config = parseLlavaOneVisionConfig(json, file);
   const { text, vision, imageTokenId } = config;
-  const inputs = new LlavaOneVisionFeeds(config);
   return familyFrom({
     name: 'llava-onevision',
     modelType: 'llava_onevision',
@@ -37,7 +35,7 @@ export function llavaOneVision(json: unknown, file: string): Family {
     vision: {
       patchSize: vision.tower.patchSize,
       deepstack: 0,
-      inputs,
+      inputs: new LlavaOneVisionFeeds(config),
       build: (layers) => ({ features: buildFeatures(layers, config), deepstack: [] }),
       linears: () => llavaLinears(vision),
       parameters: () => [
@@ -45,6 +43,5 @@ export function llavaOneVision(json: unknown, file: string): Family {
         { name: newlineName, shape: [text.hiddenSize], initial: 'zeros' },
       ],
     },
-    positions: sequentialPositions({ imageTokenId, imageTokens: (image) => inputs.imageTokens(image) }),
   });
 }

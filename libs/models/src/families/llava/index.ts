@@ -2,14 +2,12 @@ import type { Family } from '../base';
 import { familyFrom } from '../common/family';
 import { llavaCheckpointName } from '../common/llava-names';
 import { declarePictures, llavaLinears, llavaParameters, projectPictures } from '../common/llava-vision';
-import { sequentialPositions } from '../common/sequential-positions';
 import { parseLlavaConfig } from './config';
 import { LlavaFeeds } from './feeds';
 
 /** LLaVA 1.5: arXiv:2310.03744. */
 export function llava(json: unknown, file: string): Family {
   const { text, vision, imageTokenId } = parseLlavaConfig(json, file);
-  const inputs = new LlavaFeeds(vision);
   return familyFrom({
     name: 'llava',
     modelType: 'llava',
@@ -19,7 +17,7 @@ export function llava(json: unknown, file: string): Family {
     vision: {
       patchSize: vision.tower.patchSize,
       deepstack: 0,
-      inputs,
+      inputs: new LlavaFeeds(vision),
       build: (layers) => ({
         features: projectPictures(layers, vision, declarePictures(layers.graph, vision)),
         deepstack: [],
@@ -27,6 +25,5 @@ export function llava(json: unknown, file: string): Family {
       linears: () => llavaLinears(vision),
       parameters: () => llavaParameters(vision),
     },
-    positions: sequentialPositions({ imageTokenId, imageTokens: (image) => inputs.imageTokens(image) }),
   });
 }
