@@ -24,6 +24,13 @@ export interface DemonstrationStep {
   sampled?: { tokens: number[]; logprobs: number[] };
 }
 
+/** Reason → number of steps. */
+export class ReasonCounts extends Map<string, number> {
+  add(reason: string): void {
+    this.set(reason, (this.get(reason) ?? 0) + 1);
+  }
+}
+
 /** A foreign trajectory in ui-rl's terms. */
 export interface Demonstration {
   /** Unique in its file. */

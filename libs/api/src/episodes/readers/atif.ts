@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ImageSize } from '@ui-rl/contracts';
-import type { Demonstration, DemonstrationStep, Reading } from '../demonstration';
+import { ReasonCounts, type Demonstration, type DemonstrationStep, type Reading } from '../demonstration';
 import { readRecorded, type FunctionCall } from './answers';
 import { imageAt } from './image-address';
 import { ImageFiles } from './image-files';
@@ -75,7 +75,7 @@ interface Answer extends Pick<DemonstrationStep, 'place' | 'image' | 'sampled'> 
 class Steps {
   goal: string | undefined;
   readonly answers: Answer[] = [];
-  readonly leftOut = new Map<string, number>();
+  readonly leftOut = new ReasonCounts();
   private image: DemonstrationStep['image'] | undefined;
   private readonly images: ImageFiles;
 
@@ -93,9 +93,10 @@ class Steps {
 
   private addAnswer(step: JsonPlace, text: string): void {
     const { image } = this;
-    if (step.at('is_copied_context').value === true) this.leaveOut('steps copied from an earlier trajectory');
-    else if (step.at('llm_call_count').value === 0) this.leaveOut('steps that no model decided');
-    else if (image === undefined) this.leaveOut('steps without a screenshot before them');
+    if (step.at('is_copied_context').value === true)
+      this.leftOut.add('steps copied from an earlier trajectory');
+    else if (step.at('llm_call_count').value === 0) this.leftOut.add('steps that no model decided');
+    else if (image === undefined) this.leftOut.add('steps without a screenshot before them');
     else
       this.answers.push({
         place: step.place,
@@ -104,10 +105,6 @@ class Steps {
         calls: callsOf(step),
         ...sampledIn(step.at('metrics')),
       });
-  }
-
-  private leaveOut(reason: string): void {
-    this.leftOut.set(reason, (this.leftOut.get(reason) ?? 0) + 1);
   }
 
   private observed(observation: JsonPlace): DemonstrationStep['image'] | undefined {

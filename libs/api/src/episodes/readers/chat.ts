@@ -1,6 +1,6 @@
 import { linesOf } from '@ui-rl/episode';
 import type { ImageSize } from '@ui-rl/contracts';
-import type { Demonstration, DemonstrationStep, Reading } from '../demonstration';
+import { ReasonCounts, type Demonstration, type DemonstrationStep, type Reading } from '../demonstration';
 import type { EpisodeRecord } from '../episode-record';
 import { readRecorded, type FunctionCall } from './answers';
 import { imageAt } from './image-address';
@@ -73,7 +73,7 @@ function stepOf(
 class Conversation {
   goal: string | undefined;
   readonly answers: Answer[] = [];
-  readonly leftOut = new Map<string, number>();
+  readonly leftOut = new ReasonCounts();
   private image: Load | undefined;
 
   constructor(private readonly context: ReaderContext) {}
@@ -83,8 +83,8 @@ class Conversation {
     const content = this.contentOf(message.at('content'));
     if (role === 'user') this.goal ??= content.text === '' ? undefined : content.text;
     if (role !== 'assistant') this.image = content.image ?? this.image;
-    else if (message.at('weight').value === 0) this.leaveOut('answers of weight 0');
-    else if (this.image === undefined) this.leaveOut('answers without a screenshot before them');
+    else if (message.at('weight').value === 0) this.leftOut.add('answers of weight 0');
+    else if (this.image === undefined) this.leftOut.add('answers without a screenshot before them');
     else
       this.answers.push({
         place: message.place,
@@ -92,10 +92,6 @@ class Conversation {
         calls: callsOf(message),
         image: this.image,
       });
-  }
-
-  private leaveOut(reason: string): void {
-    this.leftOut.set(reason, (this.leftOut.get(reason) ?? 0) + 1);
   }
 
   /** The texts, and the last image. */

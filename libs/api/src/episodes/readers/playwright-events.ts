@@ -1,6 +1,6 @@
 import type { Action } from '@ui-rl/actions';
 import type { ImageSize } from '@ui-rl/contracts';
-import type { DemonstrationStep, Reading } from '../demonstration';
+import { ReasonCounts, type DemonstrationStep, type Reading } from '../demonstration';
 import { readRecorded } from './answers';
 import { ImportError, type JsonPlace } from './json-place';
 import { actionsOf, NOT_EXPRESSIBLE, type Box, type TracedCall, type Spot } from './playwright-actions';
@@ -27,7 +27,7 @@ interface OpenCall extends TracedCall {
 export class TraceReader {
   private readonly open = new Map<string, OpenCall>();
   private readonly steps: DemonstrationStep[] = [];
-  private readonly leftOut = new Map<string, number>();
+  private readonly leftOut = new ReasonCounts();
   private frame: Frame | undefined;
   private title: string | undefined;
   private hasFailed = false;
@@ -107,14 +107,14 @@ export class TraceReader {
     const { method, frame, place } = call;
     if (NOT_EXPRESSIBLE.has(method)) {
       // The page that a test opens is its start.
-      if (this.steps.length > 0 || method !== 'goto') this.leaveOut(method);
+      if (this.steps.length > 0 || method !== 'goto') this.leftOut.add(method);
       return;
     }
     const actions = actionsOf(call, this.focus);
     if (actions === undefined) return;
     if (actions.focus !== undefined) this.focus = actions.focus;
-    if ('reason' in actions) this.leaveOut(actions.reason);
-    else if (frame === undefined) this.leaveOut('actions without a screenshot before them');
+    if ('reason' in actions) this.leftOut.add(actions.reason);
+    else if (frame === undefined) this.leftOut.add('actions without a screenshot before them');
     else for (const action of actions.actions) this.push(frame, [action], place);
   }
 
@@ -127,10 +127,6 @@ export class TraceReader {
         }),
       read: (image): Reading => readRecorded(actions.map((action) => scaled(action, size, image))),
     });
-  }
-
-  private leaveOut(reason: string): void {
-    this.leftOut.set(reason, (this.leftOut.get(reason) ?? 0) + 1);
   }
 }
 
