@@ -1,6 +1,6 @@
 // Takes the pictures of the README and the guide:
 //   node services/monitor/web/screenshot.mjs http://127.0.0.1:8080 <run> [path of a Chromium]
-// writes screenshot.png (the run, for the README) and pictures/*.webp (pages, for the guide) beside this file.
+// writes pictures/*.webp beside this file: run.webp for the README, the others for the guide.
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright';
@@ -22,8 +22,7 @@ async function take(path, ready, file) {
   await page.goto(`${url}/#/${path}`);
   await page.locator(ready).first().waitFor();
   await page.waitForTimeout(500);
-  if (file.endsWith('.webp')) await writeFile(here(file), await webp());
-  else await page.screenshot({ path: here(file), fullPage: true });
+  await writeFile(here(file), await webp());
   console.log(here(file));
 }
 
@@ -39,7 +38,7 @@ const trained = (await api('runs?sort=steps')).filter(({ steps }) => steps > 0).
 const others = trained.filter((id) => id !== run).slice(0, 4);
 const { steps } = await api(`runs/${run}`);
 
-await take(`runs/${run}`, '.chart canvas', 'screenshot.png');
+await take(`runs/${run}`, '.chart canvas', 'pictures/run.webp');
 await take('?columns=training.learning_rate', '.rows tbody tr', 'pictures/runs.webp');
 await take(`compare/${[run, ...others].join()}`, '.chart canvas', 'pictures/compare.webp');
 await take(`runs/${run}/steps/${steps}`, '.group', 'pictures/step.webp');
