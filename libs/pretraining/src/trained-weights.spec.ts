@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tensor } from '@ui-rl/graph';
 import { readSafetensors, writeSafetensors } from '@ui-rl/models';
-import { TrainedWeights } from './trained-weights';
+import { averageIn, TrainedWeights } from './trained-weights';
 
 const dir = mkdtempSync(join(tmpdir(), 'ui-rl-trained-weights-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -36,6 +36,14 @@ test('the averages follow the weights: quickly at first, and they stay when save
   });
   const file = join(dir, 'with.safetensors');
   await trained.save(file);
+  const stored = await readSafetensors(file);
+  const feeds = Object.entries(trained.averageFeeds());
+  expect(feeds.map(([name, { data }]) => [name, Array.from(data as Float32Array)])).toEqual(
+    [...WEIGHTS.keys()].map((name, index) => [name, averages[index]]),
+  );
+  expect(numbers(new Map([...WEIGHTS.keys()].map((name) => [name, averageIn(stored, name)!])))).toEqual(
+    averages,
+  );
   const restored = await TrainedWeights.create(WEIGHTS, { matrices: 'muon' });
   await restored.load(file);
   expect(numbers(await restored.averages())).toEqual(averages);
@@ -53,6 +61,7 @@ test('the averages begin at the weights of a file that has none', async () => {
   const old = new Map(
     saved.map(([name, { data, shape }]) => [name, { shape, data: Float32Array.from(data) }]),
   );
+  expect(averageIn(old, 'norm.weight')).toBe(old.get('norm.weight'));
   await writeSafetensors(file, old, { metadata: { step: '1' } });
   const restored = await TrainedWeights.create(WEIGHTS);
   await restored.load(file);

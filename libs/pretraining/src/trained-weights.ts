@@ -86,6 +86,13 @@ export class TrainedWeights {
     return Object.fromEntries(Array.from(this.shapes.keys(), (name) => [name, this.tensors.get(name)!]));
   }
 
+  /** The moving averages of the weights, as graph inputs of the weights' names, without copies. */
+  averageFeeds(): Record<string, Tensor> {
+    return Object.fromEntries(
+      Array.from(this.shapes.keys(), (name) => [name, this.tensors.get(stateKey('average', name))!]),
+    );
+  }
+
   /** The weights on the host; on the CPU without copies. */
   async values(): Promise<Map<string, FloatTensor>> {
     return this.download(this.shapes.keys());
@@ -229,6 +236,11 @@ const NEXT = 'next/';
 
 /** The weight of a name, which may be that of its state. */
 const weightOf = (name: string) => name.slice(name.indexOf('/') + 1);
+
+/** The moving average of a weight in a file written by `save`; the weight itself in a file without averages. */
+export function averageIn<T>(stored: ReadonlyMap<string, T>, name: string): T | undefined {
+  return stored.get(stateKey('average', name)) ?? stored.get(name);
+}
 
 const stateKey = (state: StateName, weight: string) => `${state}/${weight}`;
 

@@ -16,6 +16,7 @@ import { DECODER_SHAPE } from '../general-model';
 import { modelOfStage } from '../stages/stage';
 import { drawScreens, type SourceOptions } from '../supply/draw';
 import { CHARACTER_CLASSES, characterOf, NOTHING } from '../reading/alphabet';
+import { averageIn } from '../trained-weights';
 import { processed } from './batches';
 import { setCoordinateReadout, setCopyingAttention } from './copying-attention';
 import { setMatchingAttention } from './matching-attention';
@@ -57,7 +58,7 @@ async function embedAsRead(
   const stored = await readSafetensors(checkpoint);
   const read = (wanted: string): ReadHead => {
     const head = readingHeads().find(({ name }) => name === wanted)!;
-    return { head, weights: stored.get(headWeight(head))! };
+    return { head, weights: averageIn(stored, headWeight(head))! };
   };
   const embeddings = tensors.get(EMBEDDINGS)!;
   const tokenOf = (text: string) => tokenizer.encode(text)[0];

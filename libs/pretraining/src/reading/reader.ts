@@ -85,7 +85,8 @@ export class Reader {
     for (let first = 0; first < screens.length; first += this.rows) {
       const part = screens.slice(first, first + this.rows);
       const feeds = {
-        ...this.feeds(part.map(({ image }) => image)),
+        ...this.visionFeeds(part.map(({ image }) => image)),
+        ...this.trained.feeds(),
         ...targetFeeds(part, this.heads, scales),
       };
       const outputs = await session.run(feeds, sums);
@@ -98,14 +99,14 @@ export class Reader {
     return losses;
   }
 
-  /** The most probable classes by head, in the layout of `Targets`. */
+  /** The most probable classes by head with the averages of the weights, in the layout of `Targets`. */
   async predict(images: readonly ImageInput[]): Promise<Targets[]> {
     this.prediction ??= this.preparePrediction();
     const session = await this.prediction;
     const results: Targets[] = [];
     for (let first = 0; first < images.length; first += this.rows) {
       const part = images.slice(first, first + this.rows);
-      const outputs = await session.run(this.feeds(part));
+      const outputs = await session.run({ ...this.visionFeeds(part), ...this.trained.averageFeeds() });
       part.forEach((_, index) => {
         const entries = this.heads.map(({ name }) => {
           const all = outputs[name].data as BigInt64Array;
@@ -123,8 +124,8 @@ export class Reader {
     await (await this.prediction)?.release();
   }
 
-  private feeds(images: readonly ImageInput[]): Record<string, Tensor> {
-    return { ...this.folder.family.visionFeeds(images).feeds, ...this.trained.feeds() };
+  private visionFeeds(images: readonly ImageInput[]): Readonly<Record<string, Tensor>> {
+    return this.folder.family.visionFeeds(images).feeds;
   }
 
   private build(): { graph: Graph; logProbs: Map<Head, Value>; inputs: Map<string, Value> } {
