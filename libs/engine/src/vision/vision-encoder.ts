@@ -123,7 +123,9 @@ export class VisionEncoder {
     const attention = attentionFor(longest, this.options.memory.location);
     return memoize(this.sessions, attention, () => {
       const parameters = this.parameters();
-      const { graph } = this.family.buildForward({ kind: 'vision', parameters, attention });
+      // All images of a pass have the same grid.
+      const fused = (this.options.session.device ?? 'cpu') === 'cpu';
+      const { graph } = this.family.buildForward({ kind: 'vision', parameters, attention, fused });
       return Session.create(graph, this.options.session);
     });
   }

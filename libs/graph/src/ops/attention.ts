@@ -1,3 +1,4 @@
+import { float } from '../attributes';
 import { shapeText, type Dim } from '../dims';
 import { GraphError } from '../errors';
 import type { Value } from '../graph';
@@ -42,6 +43,23 @@ export function rotary(x: Value, cos: Value, sin: Value, heads: number): Value {
     width === heads * half * 2 ? { num_heads: heads } : { num_heads: heads, rotary_embedding_dim: half * 2 },
     'com.microsoft',
   );
+}
+
+/**
+ * softmax(scale · q·kᵀ)·v per head, without a mask: q, k and v [B, T, heads·d] → [B, T, heads·d]. The scores are
+ * computed in tiles that fit into the cache (arXiv:2205.14135). It has no derivative.
+ */
+export function fullAttention(q: Value, k: Value, v: Value, heads: number, scale: number): Value {
+  const fits = q.rank === 3 && [k, v].every(({ shape }) => shape.join() === q.shape.join());
+  if (!fits) {
+    throw new GraphError(
+      'build',
+      `fullAttention: q ${shapeText(q.shape)}, k ${shapeText(k.shape)} and v ${shapeText(v.shape)}; expected the ` +
+        'same shape [B, T, heads*d] of all',
+    );
+  }
+  const attributes = { num_heads: heads, scale: float(scale) };
+  return single('MultiHeadAttention', [q, k, v], q.dtype, q.shape, attributes, 'com.microsoft');
 }
 
 /** Table row of each token: one row per token of the batch, or one per position in the sequence. */

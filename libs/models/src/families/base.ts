@@ -215,6 +215,11 @@ export interface VisionOptions {
   kind: 'vision';
   parameters: ParameterSource;
   attention?: AttentionKind;
+  /**
+   * Whether attention is a single operation of the CPU, where nothing needs a mask: it has no derivative, and all
+   * images of a pass have the same grid. Default false
+   */
+  fused?: boolean;
 }
 
 export interface SamplerOptions {

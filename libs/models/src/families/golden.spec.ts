@@ -255,6 +255,26 @@ describe.each(readdirSync(fixtures))('%s against transformers', (name) => {
     }
   });
 
+  test('image and deepstack features of each image alone, with fused attention', async () => {
+    const { family, images, tensors } = golden;
+    const { graph } = family.buildForward({ kind: 'vision', parameters: plain(), fused: true });
+    const session = await Session.create(graph, oneThread);
+    const found = new Map(family.features.map(({ name: key }) => [key, [] as number[]]));
+    for (const image of images) {
+      const { feeds, firstRows } = family.visionFeeds([image]);
+      const results = await session.run(taken(session, feeds));
+      for (const { name: key, width: size } of family.features) {
+        const end = (firstRows[0] + family.imageTokens(image)) * size;
+        found.get(key)!.push(...(results[key].data as Float32Array).subarray(firstRows[0] * size, end));
+      }
+    }
+    await session.release();
+    for (const [key, values] of found) {
+      const reference = key === 'image_features' ? 'vision_features' : key;
+      expect(worst(values, await tensors.read(reference))).toBeLessThan(1e-4);
+    }
+  });
+
   /** Runs the trainer over one row, with all tokens but the first selected. */
   async function logProbsOf(
     tokenIds: number[],

@@ -1,5 +1,5 @@
 import { ops, type Dim, type Graph, type Value } from '@ui-rl/graph';
-import { BLOCK_QUERIES, blockAttention, type BlockKind } from './block-attention';
+import { BLOCK_QUERIES, blockAttention, type BlockAttentionOptions, type BlockKind } from './block-attention';
 import type { LayerBuilder } from './layer-builder';
 
 const excluded = -1e9;
@@ -118,27 +118,41 @@ export function continuedAttention(
 /** Windows of up to this many patches are never computed in blocks. */
 const SHORT = 512;
 
-/**
- * Full attention among patches, as in vision towers: q, k and v [N, h, P, d] → [N, h, P, d].
- * @param bias added to the scores, [N, 1, 1, P]
- */
+export interface AttendAllOptions {
+  heads: number;
+  /** factor of the scores */
+  scale: number;
+  /** added to the scores, [N, 1, 1, P] */
+  bias?: Value | undefined;
+}
+
+/** Full attention among patches, as in vision towers: q, k and v [N, P, heads · d] → [N, P, heads · d]. */
 export function attendAll(
-  { attention }: Pick<LayerBuilder, 'attention'>,
+  { attention, fused }: Pick<LayerBuilder, 'attention' | 'fused'>,
   [q, k, v]: readonly [Value, Value, Value],
-  bias: Value | undefined,
-  scale: number,
+  { heads, scale, bias }: AttendAllOptions,
 ): Value {
-  const [N, heads, P, d] = q.shape;
-  if (attention !== 'whole' && !(typeof P === 'number' && P <= SHORT)) {
-    const queries = ops.unsqueeze(q, [2]);
-    const context = blockAttention(queries, k, v, {
-      size: BLOCK_QUERIES[attention],
-      causal: false,
-      scale,
-      ...(bias && { bias }),
-    });
-    return ops.reshape(context, [N, heads, P, d]);
-  }
+  if (fused && bias === undefined) return ops.fullAttention(q, k, v, heads, scale);
+  const [N, P, width] = q.shape;
+  const d = Number(width) / heads;
+  const byHead = (x: Value): Value => ops.transpose(ops.reshape(x, [N, P, heads, d]), [0, 2, 1, 3]);
+  const split = [byHead(q), byHead(k), byHead(v)] as const;
+  const isLong = attention !== 'whole' && !(typeof P === 'number' && P <= SHORT);
+  const context = isLong
+    ? inBlocks(split, { size: BLOCK_QUERIES[attention], causal: false, scale, ...(bias && { bias }) })
+    : atOnce(split, scale, bias);
+  return ops.reshape(ops.transpose(context, [0, 2, 1, 3]), [N, P, width]);
+}
+
+type ByHead = readonly [Value, Value, Value];
+
+/** [N, h, P, d] → [N, h, P, d] */
+function inBlocks([q, k, v]: ByHead, options: BlockAttentionOptions): Value {
+  return ops.reshape(blockAttention(ops.unsqueeze(q, [2]), k, v, options), q.shape);
+}
+
+/** [N, h, P, d] → [N, h, P, d] */
+function atOnce([q, k, v]: ByHead, scale: number, bias: Value | undefined): Value {
   const scores = ops.matmul(q, k, { transB: true, alpha: scale });
   return ops.matmul(ops.softmax(bias === undefined ? scores : ops.add(scores, bias), 3), v);
 }

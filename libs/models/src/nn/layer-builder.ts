@@ -15,6 +15,8 @@ export interface BuilderOptions {
   dropout?: boolean | undefined;
   /** default `whole` */
   attention?: AttentionKind | undefined;
+  /** see `VisionOptions.fused`, default false */
+  fused?: boolean | undefined;
   /** whether there are few rows and no derivatives: layers of a stack without rows are then skipped. Default false */
   fewRows?: boolean | undefined;
 }
@@ -33,6 +35,10 @@ export class LayerBuilder {
 
   get attention(): AttentionKind {
     return this.options.attention ?? 'whole';
+  }
+
+  get fused(): boolean {
+    return this.options.fused ?? false;
   }
 
   get fewRows(): boolean {

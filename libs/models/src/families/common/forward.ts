@@ -31,10 +31,10 @@ import { buildValueHead } from './value-head';
 /** Images → the decoder's image inputs, each [F, hidden]. */
 export function buildVision(
   model: VisionLanguageModel,
-  { parameters, attention }: VisionOptions,
+  { parameters, attention, fused }: VisionOptions,
 ): VisionForward {
   const graph = new Graph(`${model.name} vision`);
-  const { features, deepstack } = model.vision.build(new LayerBuilder(graph, parameters, { attention }));
+  const { features, deepstack } = model.vision.build(new LayerBuilder(graph, parameters, { attention, fused }));
   const all = [features, ...deepstack];
   featurePorts(model).forEach(({ name }, index) => graph.output(name, all[index]));
   return { graph, features: all, parameterInputs: parameters.inputs };

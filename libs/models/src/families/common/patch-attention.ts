@@ -71,12 +71,17 @@ export function embedPatches(
   return ops.linear(ops.flattenRows(patches), flat, shift);
 }
 
+/** Keeps the padding of images out of attention; nothing in a fused pass, whose images have the same grid. */
+export function imageBias({ fused }: LayerBuilder, { patchBias }: PatchInputs): Value | undefined {
+  return fused ? undefined : ops.unsqueeze(patchBias, [1, 2]);
+}
+
 /**
  * Attention among the patches of an image, x [N·P, hidden]; bias is added to the scores [N, h, P, P].
  *
- *  x ─ qkv ─┬─ q,k ─ rotary ─┬─ q [N,h,P,d] ┐
- *           │                └─ k [N,h,P,d] ┴─ q·kᵀ ─ +bias ─ softmax ─┐
- *           └─ v [N,h,P,d] ────────────────────────────────── matmul ──┴─ proj
+ *  x ─ qkv ─┬─ q,k ─ rotary ─┬─ q ┐
+ *           │                └─ k ┴─ q·kᵀ ─ +bias ─ softmax ─┐
+ *           └─ v ──────────────────────────────────── matmul ┴─ proj
  */
 export function patchAttention(
   build: LayerBuilder,
@@ -84,11 +89,9 @@ export function patchAttention(
   x: Value,
   name: string,
   { cos, sin }: PatchInputs,
-  bias: Value,
+  bias: Value | undefined,
 ): Value {
   const [N, P] = cos.shape;
-  const byHead = (value: Value): Value =>
-    ops.transpose(ops.reshape(value, [N, P, heads, headDim]), [0, 2, 1, 3]);
   const qkv = build.linear(x, `${name}.qkv`, {
     inFeatures: hiddenSize,
     outFeatures: 3 * hiddenSize,
@@ -96,9 +99,8 @@ export function patchAttention(
   });
   const [qk, v] = ops.split(ops.reshape(qkv, [N, P, 3 * hiddenSize]), [2 * hiddenSize, hiddenSize], 2);
   const [q, k] = ops.split(ops.rotary(qk, cos, sin, 2 * heads), [hiddenSize, hiddenSize], 2);
-  const context = attendAll(build, [byHead(q), byHead(k), byHead(v)], bias, headDim ** -0.5);
-  const joined = ops.reshape(ops.transpose(context, [0, 2, 1, 3]), x.shape);
-  return build.linear(joined, `${name}.proj`, {
+  const context = attendAll(build, [q, k, v], { heads, scale: headDim ** -0.5, bias });
+  return build.linear(ops.reshape(context, x.shape), `${name}.proj`, {
     inFeatures: hiddenSize,
     outFeatures: hiddenSize,
     bias: true,

@@ -78,18 +78,11 @@ function attention(
   bias: Value | undefined,
 ): Value {
   const size = { inFeatures: hiddenSize, outFeatures: hiddenSize, bias: true };
-  const byHead = (projection: string): Value => {
-    const projected = build.linear(x, `${name}.${projection}`, size);
-    return ops.transpose(ops.reshape(projected, [...tiles, heads, headDim]), [0, 2, 1, 3]);
-  };
-  const context = attendAll(
-    build,
-    [byHead('q_proj'), byHead('k_proj'), byHead('v_proj')],
-    bias,
-    headDim ** -0.5,
-  );
-  const joined = ops.reshape(ops.transpose(context, [0, 2, 1, 3]), x.shape);
-  return build.linear(joined, `${name}.out_proj`, size);
+  const project = (projection: string): Value =>
+    ops.reshape(build.linear(x, `${name}.${projection}`, size), [...tiles, hiddenSize]);
+  const projections = [project('q_proj'), project('k_proj'), project('v_proj')] as const;
+  const context = attendAll(build, projections, { heads, scale: headDim ** -0.5, bias });
+  return build.linear(ops.reshape(context, x.shape), `${name}.out_proj`, size);
 }
 
 function activate(x: Value, activation: TowerActivation): Value {

@@ -57,19 +57,17 @@ function attention(
   x: Value,
   name: string,
 ): Value {
-  const [N, S] = x.shape;
   const size = { inFeatures: hiddenSize, outFeatures: hiddenSize };
   const project = (letter: 'q' | 'k' | 'v'): Value => {
     const projected = build.linear(x, `${name}.${letter}_proj`, { ...size, bias: qkvBias });
     const isNormed = qkNorm && letter !== 'v';
-    const normed = isNormed
+    return isNormed
       ? build.rmsNorm(projected, `${name}.${letter}_norm`, hiddenSize, queryNormEps)
       : projected;
-    return ops.transpose(ops.reshape(normed, [N, S, heads, headDim]), [0, 2, 1, 3]);
   };
-  const context = attendAll(build, [project('q'), project('k'), project('v')], undefined, headDim ** -0.5);
-  const joined = ops.reshape(ops.transpose(context, [0, 2, 1, 3]), x.shape);
-  return build.linear(joined, `${name}.projection_layer`, { ...size, bias: true });
+  const scale = headDim ** -0.5;
+  const context = attendAll(build, [project('q'), project('k'), project('v')], { heads, scale });
+  return build.linear(context, `${name}.projection_layer`, { ...size, bias: true });
 }
 
 function feedForward(

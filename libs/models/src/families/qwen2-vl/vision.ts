@@ -4,6 +4,7 @@ import type { VisionFeatures } from '../common/model';
 import {
   embedPatches,
   declarePatchInputs,
+  imageBias,
   patchAttention,
   patchLength,
   type PatchTowerSize,
@@ -27,7 +28,7 @@ function feedForward(build: LayerBuilder, vision: PatchTowerSize, x: Value, name
 export function buildVisionTower(build: LayerBuilder, vision: PatchTowerSize): VisionFeatures {
   const inputs = declarePatchInputs(build.graph, { ...vision, patchLength: patchLength(vision) });
   return build.graph.scope('visual', () => {
-    const bias = ops.unsqueeze(inputs.patchBias, [1, 2]);
+    const bias = imageBias(build, inputs);
     let x = build.graph.cut(
       build.graph.scope('patch_embed', () => embedPatches(build, vision, inputs.patches, patchEmbed, false)),
     );

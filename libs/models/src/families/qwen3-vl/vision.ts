@@ -4,6 +4,7 @@ import type { VisionFeatures } from '../common/model';
 import {
   declarePatchInputs,
   embedPatches,
+  imageBias,
   patchAttention,
   patchLength,
   type PatchInputs,
@@ -84,7 +85,7 @@ function merge(
 export function buildVisionTower(build: LayerBuilder, vision: Qwen3VisionConfig): VisionFeatures {
   const inputs = declareInputs(build.graph, vision);
   return build.graph.scope('visual', () => {
-    const bias = ops.unsqueeze(inputs.patchBias, [1, 2]);
+    const bias = imageBias(build, inputs);
     const deepstack: Value[] = [];
     let x = build.graph.cut(
       build.graph.scope('patch_embed', () => embedPlacedPatches(build, vision, inputs)),
