@@ -330,6 +330,21 @@ test('answers carry security headers, and foreign names are turned away', async 
   expect(status).toBe(421);
 });
 
+test('browsers keep the scripts and styles of the page, and ask again for the page itself', async () => {
+  const page = await fetch(monitor.url);
+  expect(page.headers.get('cache-control')).toBe('public, max-age=0');
+  const assets = [...(await page.text()).matchAll(/(?:src|href)="(\.\/assets\/[^"]+)"/g)].map(
+    ([, path]) => path,
+  );
+  expect(assets.length).toBeGreaterThan(1);
+  for (const path of assets) {
+    const asset = await fetch(new URL(path, monitor.url));
+    expect(asset.status).toBe(200);
+    expect(asset.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+  }
+  expect(await statusOf('/assets/')).toBe(404);
+});
+
 test('open pages receive what was committed', async () => {
   const abort = new AbortController();
   const response = await fetch(`${monitor.url}/api/live?run=${RUN}`, { signal: abort.signal });

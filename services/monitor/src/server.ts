@@ -166,6 +166,13 @@ async function listen(
   app.use(security(options, tokenOf(options)));
   app.use(compression({ filter: isCompressed }));
   app.useGlobalPipes(new ValidationPipe({ transform: true, whitelist: true, forbidNonWhitelisted: true }));
+  // Their names contain a digest of their content.
+  app.useStaticAssets(join(webDir, 'assets'), {
+    prefix: '/assets/',
+    index: false,
+    immutable: true,
+    maxAge: '365d',
+  });
   app.useStaticAssets(webDir, { index: 'index.html', redirect: false, dotfiles: 'ignore' });
   if (bus !== null) {
     app.connectMicroservice({ strategy: new BusStrategy(bus) });
