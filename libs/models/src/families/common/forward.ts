@@ -34,7 +34,9 @@ export function buildVision(
   { parameters, attention, fused }: VisionOptions,
 ): VisionForward {
   const graph = new Graph(`${model.name} vision`);
-  const { features, deepstack } = model.vision.build(new LayerBuilder(graph, parameters, { attention, fused }));
+  const { features, deepstack } = model.vision.build(
+    new LayerBuilder(graph, parameters, { attention, fused }),
+  );
   const all = [features, ...deepstack];
   featurePorts(model).forEach(({ name }, index) => graph.output(name, all[index]));
   return { graph, features: all, parameterInputs: parameters.inputs };
