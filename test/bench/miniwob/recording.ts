@@ -1,5 +1,6 @@
 import type { EpisodeDetail, EpisodePage, EvaluationComparison } from '@ui-rl/records';
 import sharp from 'sharp';
+import { markedScreenshot } from '../../../libs/api/src/try/marked-screenshots';
 
 const HELP = `Makes an animated picture of two policies on the same episodes, from the records of an evaluation:
 
@@ -110,14 +111,15 @@ async function drawEpisode(records: Records, id: string, title: string): Promise
   };
   const { goal: asked } = episode.initialState ?? {};
   const goal = typeof asked === 'string' ? asked : episode.description;
-  const draw = async (hash: string, overlay: string) =>
-    withText(await marked(await records.screenshot(hash), overlay, size), title, goal, size);
+  const draw = async (screenshot: Buffer, overlay: string) =>
+    withText(await scaled(screenshot, overlay, size), title, goal, size);
   const turns: Buffer[] = [];
   for (const { screenshot, actions } of episode.turns) {
-    turns.push(await draw(screenshot, markOf(actions[0], size)));
+    const marked = await markedScreenshot(await records.screenshot(screenshot), actions);
+    turns.push(await draw(marked, wordsFor(actions[0], size)));
   }
   const shown = episode.finalScreenshot ?? episode.turns[episode.turns.length - 1].screenshot;
-  const last = await draw(shown, verdict(episode.success === true, size));
+  const last = await draw(await records.screenshot(shown), verdict(episode.success === true, size));
   return { turns, last, width: size.width, height: size.height + TEXT_HEIGHT };
 }
 
@@ -150,7 +152,7 @@ async function withText(screen: Buffer, title: string, goal: string, size: Size)
     .toBuffer();
 }
 
-function marked(screenshot: Buffer, overlay: string, size: Size): Promise<Buffer> {
+function scaled(screenshot: Buffer, overlay: string, size: Size): Promise<Buffer> {
   return sharp(screenshot)
     .resize(size.width, size.height)
     .composite([{ input: svg(size, overlay) }])
@@ -158,26 +160,12 @@ function marked(screenshot: Buffer, overlay: string, size: Size): Promise<Buffer
     .toBuffer();
 }
 
-/** A ring at the point of an action, a line for a drag; words for other actions. */
-function markOf(action: Record<string, unknown> | undefined, size: Size): string {
+/** Names an action that has no place on the screen. */
+function wordsFor(action: Record<string, unknown> | undefined, size: Size): string {
   if (action === undefined) return band('no action', MARK, size);
-  const { action: name, text, from, to, x, y } = action;
-  const start = pointOf(from ?? [x, y]);
-  if (start === null)
-    return band(typeof text === 'string' ? `${String(name)} “${text}”` : String(name), MARK, size);
-  const [cx, cy] = start;
-  const ring = `<circle cx="${cx}" cy="${cy}" r="9" fill="none" stroke="${MARK}" stroke-width="3"/>`;
-  const dot = `<circle cx="${cx}" cy="${cy}" r="2.5" fill="${MARK}"/>`;
-  const end = pointOf(to);
-  if (end === null) return ring + dot;
-  const line = `<line x1="${cx}" y1="${cy}" x2="${end[0]}" y2="${end[1]}" stroke="${MARK}" stroke-width="3"/>`;
-  return `${ring}${line}<circle cx="${end[0]}" cy="${end[1]}" r="5" fill="${MARK}"/>`;
-}
-
-function pointOf(value: unknown): [number, number] | null {
-  if (!Array.isArray(value)) return null;
-  const [x, y] = value as unknown[];
-  return typeof x === 'number' && typeof y === 'number' ? [x * SCALE, y * SCALE] : null;
+  const { action: name, text, from, x } = action;
+  if (from !== undefined || x !== undefined) return '';
+  return band(typeof text === 'string' ? `${String(name)} “${text}”` : String(name), MARK, size);
 }
 
 function verdict(isSuccess: boolean, size: Size): string {

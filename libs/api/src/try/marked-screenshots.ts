@@ -16,7 +16,7 @@ export async function writeScreenshots(folder: string, live: LiveView): Promise<
     const png = live.png(sha256);
     if (png === undefined) return;
     const path = join(folder, `${name}.png`);
-    await writeFile(path, actions.length === 0 ? png : await marked(png, actions));
+    await writeFile(path, actions.length === 0 ? png : await markedScreenshot(png, actions));
     files.push(path);
   };
   for (const { index, screenshot, actions } of live.view.turns) {
@@ -29,7 +29,8 @@ export async function writeScreenshots(folder: string, live: LiveView): Promise<
   return files;
 }
 
-async function marked(png: Uint8Array, actions: ShownTurn['actions']): Promise<Buffer> {
+/** A screenshot as PNG, with rings at the points of actions and lines for drags. */
+export async function markedScreenshot(png: Uint8Array, actions: ShownTurn['actions']): Promise<Buffer> {
   const image = sharp(png);
   const { width, height } = await image.metadata();
   const unit = Math.max(width, height) / 100;
