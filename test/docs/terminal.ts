@@ -28,10 +28,15 @@ export class Typed {
     });
   }
 
-  /** Resolves when it has ended, or printed the expected text. */
+  /** Resolves when it has ended, or printed the expected text. One that does neither in time is interrupted. */
   async settles(pattern?: RegExp): Promise<void> {
     const settled = () => this.status !== undefined || pattern?.test(this.output) === true;
-    await eventually('a command to end, or to say that it is ready', settled, TIMEOUT_MS);
+    try {
+      await eventually('a command to end, or to say that it is ready', settled, TIMEOUT_MS);
+    } catch (error) {
+      await this.interrupt();
+      this.output += (error as Error).message;
+    }
   }
 
   /** Sends Ctrl-C; SIGKILL if that does not end it. */

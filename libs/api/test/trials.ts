@@ -16,8 +16,9 @@ import { verifyTask, type TaskVerdict } from '../src/try/verify-task';
 /** The page under test. */
 export const OWN_PAGE = resolve(__dirname, 'own-page');
 const SCALE = 0.5;
-/** Timeout and interval of polling the page; every poll keeps a browser busy. */
-const PATIENCE_MS = 40_000;
+/** Time limit of an action on the page. */
+const PATIENCE_MS = 120_000;
+/** Interval of polling the page; every poll keeps a browser busy. */
 const LOOK_MS = 100;
 
 /** A user of the live page. */
@@ -66,7 +67,7 @@ export class Person {
     await eventually(
       `${turns} turns`,
       async () => (await this.page.locator('.played li').count()) === turns,
-      PATIENCE_MS,
+      40_000,
       LOOK_MS,
     );
   }

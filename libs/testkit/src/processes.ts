@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import limits from '../time-limits.json';
 
 /** A TCP port of 127.0.0.1 that was free a moment ago. */
 export async function freePort(): Promise<number> {
@@ -17,14 +18,18 @@ export async function freePort(): Promise<number> {
   });
 }
 
-/** Polls until the condition returns a value other than false, null or undefined; throws after `timeoutMs`. */
+/**
+ * Polls until the condition returns a value other than false, null or undefined. Throws after `timeoutMs`, which is
+ * that of an idle machine, times the factor of time-limits.json.
+ */
 export async function eventually<T>(
   what: string,
   condition: () => T | Promise<T>,
   timeoutMs = 15_000,
   everyMs = 25,
 ): Promise<NonNullable<T>> {
-  const until = Date.now() + timeoutMs;
+  const limitMs = timeoutMs * limits.factor;
+  const until = Date.now() + limitMs;
   let last: unknown;
   while (Date.now() < until) {
     try {
@@ -36,7 +41,7 @@ export async function eventually<T>(
     }
     await delay(everyMs);
   }
-  throw new Error(`timed out after ${timeoutMs} ms waiting for ${what}; last seen: ${String(last)}`);
+  throw new Error(`timed out after ${limitMs} ms waiting for ${what}; last seen: ${String(last)}`);
 }
 
 /** The environment variables that every child process needs. */

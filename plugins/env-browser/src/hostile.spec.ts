@@ -20,7 +20,7 @@ const MIB = 2 ** 20;
  * Deadline of a step beside a hostile page. Alone it takes a few hundredths of a second; how long it waits for a flooded
  * browser depends on what else the machine does.
  */
-const NEIGHBOUR_STEP_MS = 30_000;
+const NEIGHBOUR_STEP_MS = 60_000;
 
 describe('beside a hostile page', () => {
   const lab = new Lab();
@@ -34,7 +34,7 @@ describe('beside a hostile page', () => {
 
   /** Plays an episode while `hostile` runs; all its clicks must be registered. */
   async function neighbourOf(hostile: Promise<unknown>): Promise<void> {
-    const neighbour = await lab.open({ page: 'counter' });
+    const neighbour = await lab.open({ page: 'counter' }, { deadlineMs: NEIGHBOUR_STEP_MS });
     const [{ pid }] = browsers();
     const state = { over: false };
     void hostile.finally(() => (state.over = true));
