@@ -36,7 +36,7 @@ export const METRICS: readonly MetricInfo[] = [
   metric(
     'optim/substeps',
     'steps',
-    'optimizer steps of the step, one per part of its batch (training.num_substeps)',
+    'optimizer steps of the step: one per part of its batch (training.num_substeps) and pass (training.passes_per_batch)',
   ),
   metric(
     'optim/kl_sample_train_v1',

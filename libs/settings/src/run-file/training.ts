@@ -37,6 +37,13 @@ export class TrainingGroup {
   @Min(1)
   num_substeps = 1;
 
+  @Doc(
+    'number of passes over the batch of a step; above 1, choose a loss that clips the ratio, such as ppo',
+  )
+  @IsInt()
+  @Min(1)
+  passes_per_batch = 1;
+
   @Doc('minimum number of passes per optimizer step; gradients are accumulated')
   @IsInt()
   @Min(1)

@@ -407,6 +407,24 @@ it('splits a batch into optimizer steps by groups, and takes none where nothing 
   expect(digest).not.toBe('none');
 });
 
+it('passes over a batch several times: the second pass sees what the first one changed', async () => {
+  const turns = [await play([5, 6, 7], 1), await play([5, 6, 7], 2)];
+  const group = groupOf(
+    0,
+    turns.map((turn, index) => ({ reward: 1 - index, turns: [turn] })),
+  );
+  const clipped = { 'algorithm.loss': { name: 'ppo', clip_low: 0.01, clip_high: 0.01 } };
+  const before = await logprobOf(turns[0]);
+  const { metrics, episodes } = await train([group], { ...clipped, 'training.passes_per_batch': 3 });
+  expect(metrics).toMatchObject({ 'optim/substeps': 3, 'optim/samples': 6 });
+  expect(metrics['optim/ratio_max']).toBeGreaterThan(1.01);
+  expect(metrics['optim/logp_difference_max']).toBeLessThan(1e-4);
+  // The recorded values are those of the first pass.
+  const recorded = episodes[0].turns[0].logprobs.reduce((sum, value) => sum + value, 0);
+  expect(recorded).toBeCloseTo(before, 3);
+  expect(await logprobOf(turns[0])).toBeGreaterThan(before);
+});
+
 it.each([
   ['advantage', 'seer', 'advantage seer reads values, which this run does not have: advantage seer'],
   ['loss', 'critic', 'policy-loss critic reads values, which this run does not have: advantage by-turn'],

@@ -73,7 +73,7 @@ interface Part {
   critic: TrainedTurn[];
 }
 
-/** Trains the batch of a step: in one optimizer step, or in several over parts of the batch. */
+/** Trains the batch of a step: in one optimizer step, or in several, over parts of the batch or in several passes. */
 export class BatchTrainer {
   private readonly critic: CriticTrainer | undefined;
 
@@ -122,12 +122,13 @@ export class BatchTrainer {
     const isWarmup = critic !== undefined && step < critic.options.warmup_steps;
     const logprobs = new Map<Turn, Float32Array>();
     let newest = digest;
-    for (const part of parts) {
+    for (const part of Array.from({ length: training.passes_per_batch }, () => parts).flat()) {
       if (part.critic.length > 0) criticResults.push(await this.critic!.step(part.critic));
       if (part.policy.length === 0 || isWarmup) continue;
       const result = await this.optimizerStep(part.policy, learningRate, replayed);
       results.push(result.metrics);
-      for (const [turn, trained] of result.logprobs) logprobs.set(turn, trained);
+      // The first pass compares the trainer with the sampler.
+      for (const [turn, trained] of result.logprobs) if (!logprobs.has(turn)) logprobs.set(turn, trained);
       newest = result.digest;
     }
     const tokens = results.reduce((sum, result) => sum + (result['optim/tokens'] ?? 0), 0);
