@@ -37,9 +37,7 @@ export class TrainingGroup {
   @Min(1)
   num_substeps = 1;
 
-  @Doc(
-    'number of passes over the batch of a step; above 1, choose a loss that clips the ratio, such as ppo',
-  )
+  @Doc('number of passes over the batch of a step; above 1, choose a loss that clips the ratio, such as ppo')
   @IsInt()
   @Min(1)
   passes_per_batch = 1;
