@@ -61,10 +61,10 @@ it.each([
     'with keys that are numbers',
     { anything: Object.fromEntries(numbers.map((each) => [each * 7919, each])) },
   ],
-])('takes an object of many keys %s in milliseconds', (_, plain) => {
+])('takes an object of many keys %s without delay', (_, plain) => {
   const begun = process.cpuUsage();
   expect(toInstance(Outer, plain).anything).toEqual(plain.anything);
-  expect(process.cpuUsage(begun).user / 1_000).toBeLessThan(2_000);
+  expect(process.cpuUsage(begun).user / 1_000).toBeLessThan(8_000);
 });
 
 it('makes no instance of an object with more fields than any message has', () => {

@@ -311,7 +311,7 @@ describe('actions', () => {
     expect((await player.act({ action: 'wait', seconds: 0.2 })).outcome).toBe('ok');
     expect(Date.now() - begin).toBeGreaterThanOrEqual(200);
     expect((await player.act({ action: 'wait', seconds: 60 }, 2500)).outcome).toBe('wait_cut_short');
-    expect(Date.now() - begin).toBeLessThan(2700);
+    expect(Date.now() - begin).toBeLessThan(10_000);
     await player.close();
   });
 

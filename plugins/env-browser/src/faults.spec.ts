@@ -89,7 +89,7 @@ describe('faults', () => {
     const hanging = stuck.ask(hang, 700);
     await neighbour.act(click);
     expect(value(await hanging)).toMatchObject({ outcome: 'page_hangs', done: true });
-    expect(Date.now() - begin).toBeLessThan(4_000);
+    expect(Date.now() - begin).toBeLessThan(12_000);
     expect(await stuck.act(click)).toMatchObject({ outcome: 'page_hangs', done: true });
     expect(await stuck.close()).toBeNull();
     await neighbour.act(click);
@@ -115,7 +115,7 @@ describe('faults', () => {
     lab.page('endless', `<script>for (;;);</script>`);
     const begin = Date.now();
     await expect(open({ page: 'endless' }, { deadlineMs: 700 })).rejects.toThrow(/^deadline/);
-    expect(Date.now() - begin).toBeLessThan(3000);
+    expect(Date.now() - begin).toBeLessThan(10_000);
   });
 
   it('an expired lease closes the page', async () => {

@@ -353,7 +353,7 @@ test.each([
 ])('an answer of %s is refused without delay', (_name, answer) => {
   const began = process.cpuUsage();
   expect(() => readVerdict(answer)).toThrow(/it answered/);
-  expect(process.cpuUsage(began).user / 1000).toBeLessThan(500);
+  expect(process.cpuUsage(began).user / 1000).toBeLessThan(2_000);
 });
 
 test('screenshots are chosen evenly, the last one first of all', () => {

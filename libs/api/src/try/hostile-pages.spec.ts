@@ -64,7 +64,7 @@ describe('hostile pages', () => {
     const began = Date.now();
     const { ended } = byHand({ page: `${origin}/never`, flags: FLAGS });
     await expect(ended).rejects.toThrow(/the page cannot be opened: .*in time|did not answer/);
-    expect(Date.now() - began).toBeLessThan(20_000);
+    expect(Date.now() - began).toBeLessThan(60_000);
   }, 40_000);
 
   it.each(['loop', 'dialogs'])(
