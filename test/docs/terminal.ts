@@ -35,6 +35,8 @@ export class Typed {
       await eventually('a command to end, or to say that it is ready', settled, TIMEOUT_MS);
     } catch (error) {
       await this.interrupt();
+      // Not 0, even if it handles the interrupt well.
+      this.status = null;
       this.output += (error as Error).message;
     }
   }
