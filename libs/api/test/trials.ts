@@ -24,10 +24,12 @@ const LOOK_MS = 100;
 /** A user of the live page. */
 export class Person {
   readonly problems: string[] = [];
-  readonly images: Locator;
+  private readonly images: Locator;
+  private readonly failure: Locator;
 
   private constructor(readonly page: Page) {
     this.images = page.locator('.hand img');
+    this.failure = page.locator('.page-head + .problem');
     page.on('pageerror', (error) => this.problems.push(error.message));
     page.on('console', (message) => {
       if (message.type() === 'error') this.problems.push(message.text());
@@ -62,26 +64,51 @@ export class Person {
     await mouse.up();
   }
 
-  /** Waits until this many turns are shown. */
+  /** Waits until this many turns are shown. @throws the error of the command if it ends first */
   async sees(turns: number): Promise<void> {
-    await eventually(
+    const shown = await eventually(
       `${turns} turns`,
-      async () => (await this.page.locator('.played li').count()) === turns,
+      async () => {
+        if (await this.failure.isVisible()) return 'failure';
+        return (await this.page.locator('.played li').count()) === turns && 'turns';
+      },
       40_000,
       LOOK_MS,
     );
+    if (shown === 'failure') await this.fail();
+  }
+
+  /** Waits for this text. @throws the error of the command if it ends first */
+  reads(text: string): Promise<void> {
+    return this.finds(this.page.getByText(text));
+  }
+
+  /** Waits until the page under test can be operated. */
+  canPlay(): Promise<void> {
+    return this.finds(this.images);
   }
 
   async press(name: string): Promise<void> {
-    await this.page.getByRole('button', { name }).click();
+    const button = this.page.getByRole('button', { name });
+    await this.finds(button);
+    await button.click();
   }
 
   turns(): Promise<string[]> {
     return this.page.locator('.played li strong').allInnerTexts();
   }
 
+  private async finds(expected: Locator): Promise<void> {
+    await expected.or(this.failure).first().waitFor();
+    if (!(await expected.isVisible())) await this.fail();
+  }
+
+  private async fail(): Promise<never> {
+    throw new Error(`the command ended: ${await this.failure.innerText()}`);
+  }
+
   private async picture(): Promise<{ place: { x: number; y: number }; scale: number }> {
-    await this.images.waitFor();
+    await this.canPlay();
     const box = (await this.images.boundingBox())!;
     const pixels = await this.images.evaluate((image) => (image as { naturalWidth?: number }).naturalWidth!);
     return { place: box, scale: (box.width / pixels) * SCALE };

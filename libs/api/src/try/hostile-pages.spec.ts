@@ -58,7 +58,7 @@ describe('hostile pages', () => {
     '/dialog': '<body onclick="alert(1); document.body.append(\'after it\')">x',
   };
   const TRUSTED = ['--environment.kind.sandbox=off'];
-  const FLAGS = [...TRUSTED, '--environment.deadline_ms=2500'];
+  const FLAGS = [...TRUSTED, '--environment.deadline_ms=10000'];
 
   it('one that never loads is a clear error within the deadline', async () => {
     const began = Date.now();
@@ -90,7 +90,7 @@ describe('hostile pages', () => {
     });
     const person = await trials.visit(await url);
     await person.click(100, 100);
-    await person.page.getByText('dialog dismissed').waitFor();
+    await person.reads('dialog dismissed');
     await person.press('I’m done');
     expect((await ended).task?.checks).toEqual(['the page shows “xafter it”']);
     await person.page.close();
@@ -110,7 +110,7 @@ describe('hostile pages', () => {
         onTurn: ({ actions: [action] }) => shown.push(action.text ?? action.action),
       });
       const person = await trials.visit(await url);
-      await person.images.waitFor();
+      await person.canPlay();
       // Enough for a frame to be drawn.
       await act(await url, { action: 'wait', seconds: 1 });
       for (const y of [60, 160]) {
@@ -135,7 +135,7 @@ describe('hostile pages', () => {
         out: 'held',
       });
       const other = await trials.visit(await held.url);
-      await other.images.waitFor();
+      await other.canPlay();
       await act(await held.url, { action: 'long_press', x: 50, y: 50 });
       await other.press('I’m done');
       expect((await held.ended).task?.checks).toEqual(['the page shows “Hello stranger clicked”']);

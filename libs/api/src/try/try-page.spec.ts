@@ -37,7 +37,7 @@ describe('by hand', () => {
     await person.sees(2);
     await person.click(100, 100);
     await person.sees(3);
-    await person.page.getByText('kept out of files and logs').waitFor();
+    await person.reads('kept out of files and logs');
     await person.page.keyboard.type(PIECES[0]);
     expect(await person.page.locator('.hand .words').innerText()).toMatch(/^•+$/);
     await person.sees(4);
@@ -56,7 +56,7 @@ describe('by hand', () => {
       'click 50, 80',
     ]);
     await person.press('I’m done');
-    await person.page.getByText('When is the task done?').waitFor();
+    await person.reads('When is the task done?');
     const offered = (await person.page.locator('.proposals li').allInnerTexts()).map((each) =>
       each.replaceAll('\n', ' '),
     );
@@ -143,7 +143,7 @@ describe('by hand', () => {
         flags: ['--rollout.history_screenshots=2'],
       });
       const person = await trials.visit(await url);
-      await person.images.waitFor();
+      await person.canPlay();
       // Together with the finish action, more turns than the bundled model's default limit.
       for (let n = 0; n < MORE; n += 1) await act(await url, { action: 'click', x: 150, y: 200 });
       await act(await url, { action: 'click', x: 50, y: 110 });
@@ -262,7 +262,7 @@ describe('by hand', () => {
     const person = await trials.visit(await url);
     const focused = () => person.page.evaluate<string>('document.activeElement.textContent');
     const undo = person.page.getByRole('button', { name: 'Undo' });
-    await person.page.getByRole('application').waitFor();
+    await person.canPlay();
     expect(await undo.isDisabled()).toBe(true);
     await person.click(100, 40);
     await person.sees(1);
