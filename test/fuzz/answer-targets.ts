@@ -72,7 +72,7 @@ function answersOf(name: string, dialect: Dialect): string[] {
 
 /** An action format with each of its coordinate spaces. */
 function spacesOf(name: string): Dialect[] {
-  if (!Object.hasOwn(dialectFactories, name)) return WHOLE_SPACES.map(jsonInSpace);
+  if (!Object.hasOwn(dialectFactories, name)) return WHOLE_SPACES.map((space) => jsonInSpace(space));
   return COORDINATE_SPACES.map((space) => dialectFactories[name].create(space));
 }
 

@@ -1,4 +1,4 @@
-import type { Action } from './action';
+import type { Action, ActionName } from './action';
 import type { ScreenSizes } from './sizes';
 
 export const PARSE_FAILURES = [
@@ -36,6 +36,23 @@ export interface ParseFailure {
 
 /** The actions of an answer in order of execution, at least one. */
 export type ParseResult = { ok: true; actions: Action[] } | ParseFailure;
+
+/** Parses with the function given, and refuses answers with other actions than these. */
+export function parsingOnly(actions: readonly ActionName[], parse: Dialect['parse']): Dialect['parse'] {
+  return (text, sizes) => {
+    const parsed = parse(text, sizes);
+    const other = parsed.ok
+      ? parsed.actions.find(({ action }) => !actions.includes(action))?.action
+      : undefined;
+    if (other === undefined) return parsed;
+    return {
+      ok: false,
+      reason: 'unknown_action',
+      span: { start: 0, end: text.length, text },
+      correction: `The action ${other} is not available here; there are ${actions.join(', ')}.`,
+    };
+  };
+}
 
 /**
  * An action format: how a family of models writes actions as text. Coordinates of actions are pixels of the

@@ -22,9 +22,11 @@ export const jsonDialect: Dialect = {
     if (actions.length === 1) return formatAction(actions[0]);
     throw new RangeError(`the json dialect writes one action per answer, found ${actions.length}`);
   },
-  describe: () => describeJson('Coordinates are whole pixels of the screenshot, from its top left corner.'),
+  describe: () => describeJson(IN_PIXELS),
   grammar: jsonGrammar,
 };
+
+export const IN_PIXELS = 'Coordinates are whole pixels of the screenshot, from its top left corner.';
 
 /** One action of the vocabulary, or the reason why it is invalid. */
 export type ActionResult = { ok: true; action: Action } | ParseFailure;
@@ -209,17 +211,37 @@ function formatAction(action: Action): string {
 }
 
 /** @param coordinates describes the meaning of coordinates, in a sentence */
-export function describeJson(coordinates: string): string {
-  const lines = ACTION_NAMES.flatMap((name) => SCHEMA[name]).map(
-    ({ example, meaning }) => `${formatAction(example)} - ${meaning}`,
-  );
+export function describeJson(coordinates: string, actions: readonly ActionName[] = ACTION_NAMES): string {
+  const lines = actions
+    .flatMap((name) => SCHEMA[name])
+    .map(({ example, meaning }) => `${formatAction(example)} - ${meaning}`);
   return [
     'You see a screenshot and answer with exactly one action.',
     `Answer with one JSON object. ${coordinates}`,
     'The actions, by example:',
     ...lines,
-    '"scroll" and "swipe" may have a place "x" and "y", "swipe" a "distance" in pixels, "long_press" and "key" their',
-    '"seconds", "drag" the places on its way: "via":[[60,40]], "finish" a "message". Clicks, "move", "scroll" and "drag" may have "modifiers", keys that are held meanwhile:',
-    `"modifiers":["ctrl"] with ${MODIFIERS.join(', ')}.`,
+    ...(actions.length === ACTION_NAMES.length ? OPTIONAL_KEYS : optionalKeysOf(actions)),
   ].join('\n');
+}
+
+const OPTIONAL_KEYS = [
+  '"scroll" and "swipe" may have a place "x" and "y", "swipe" a "distance" in pixels, "long_press" and "key" their',
+  '"seconds", "drag" the places on its way: "via":[[60,40]], "finish" a "message". Clicks, "move", "scroll" and "drag" may have "modifiers", keys that are held meanwhile:',
+  `"modifiers":["ctrl"] with ${MODIFIERS.join(', ')}.`,
+];
+
+function optionalKeysOf(actions: readonly ActionName[]): string[] {
+  const lines = actions.flatMap((name) => {
+    const keys = SCHEMA[name].flatMap(({ fields }) =>
+      Object.keys(fields).filter((key) => fields[key].optional === true),
+    );
+    return keys.length === 0 ? [] : [`"${name}" may have ${[...new Set(keys)].map(quote).join(', ')}`];
+  });
+  const hasModifiers = lines.some((line) => line.includes('modifiers'));
+  return [
+    ...lines,
+    ...(hasModifiers
+      ? [`"modifiers" are keys that are held meanwhile: ["ctrl"] with ${MODIFIERS.join(', ')}`]
+      : []),
+  ];
 }

@@ -1,4 +1,4 @@
-import { KEY_NAMES, MODIFIERS } from './action';
+import { KEY_NAMES, MODIFIERS, type ActionName } from './action';
 import { ACTION_NAMES, MAX_KEYS, SCHEMA, type Field, type FieldRule, type Variant } from './schema';
 import type { ScreenSizes, Size } from './sizes';
 
@@ -12,14 +12,17 @@ const KEY = `"(?:${KEY_NAMES.join('|')}|${KEY_CHARACTER})"`;
 const VIA = 8;
 
 /**
- * All actions in the json format, with points on the screenshot. Some tokenizers begin with a space, which is
+ * The actions in the json format, with points on the screenshot. Some tokenizers begin with a space, which is
  * allowed.
  */
-export function jsonGrammar({ screenshot }: ScreenSizes): string {
-  const actions = ACTION_NAMES.flatMap((name) =>
+export function jsonGrammar(
+  { screenshot }: ScreenSizes,
+  actions: readonly ActionName[] = ACTION_NAMES,
+): string {
+  const written = actions.flatMap((name) =>
     SCHEMA[name].map((variant) => `"${name}"${fieldsOf(variant, screenshot)}`),
   );
-  return String.raw` ?\{"action":(?:${actions.join('|')})\}`;
+  return String.raw` ?\{"action":(?:${written.join('|')})\}`;
 }
 
 function fieldsOf({ fields, together = [] }: Variant, screen: Size): string {

@@ -1,15 +1,36 @@
-import { movePoints, type Action } from './action';
-import { axesOf, describeCoordinates, type Axes } from './coordinates';
-import type { Dialect, ParseResult } from './dialect';
-import { describeJson, jsonDialect, readAnswer } from './json-dialect';
+import { movePoints, type Action, type ActionName } from './action';
+import { axesOf, describeCoordinates, type Axes, type CoordinateSpace } from './coordinates';
+import { parsingOnly, type Dialect, type ParseResult } from './dialect';
+import { describeJson, IN_PIXELS, jsonDialect, readAnswer } from './json-dialect';
 import { jsonGrammar } from './json-grammar';
+import { ACTION_NAMES } from './schema';
 
 /** The spaces with integer coordinates, like those of the json format. */
 export const WHOLE_SPACES = ['screenshot', 'model_image', 'relative_1000', 'relative_999'] as const;
 
-/** The json format with coordinates in a space. */
-export function jsonInSpace(space: (typeof WHOLE_SPACES)[number]): Dialect {
-  if (space === 'screenshot') return jsonDialect;
+/** The json format with coordinates in a space, and perhaps with some of the actions only. */
+export function jsonInSpace(
+  space: (typeof WHOLE_SPACES)[number],
+  only: readonly ActionName[] = ACTION_NAMES,
+): Dialect {
+  const actions = ACTION_NAMES.filter((name) => only.includes(name));
+  const { parse, format } = space === 'screenshot' ? jsonDialect : inSpace(space);
+  return {
+    parse: parsingOnly(actions, parse),
+    format,
+    describe: (sizes) =>
+      describeJson(
+        space === 'screenshot' ? IN_PIXELS : describeCoordinates(space, axesOf(space, sizes)),
+        actions,
+      ),
+    grammar(sizes) {
+      const { x, y } = axesOf(space, sizes);
+      return jsonGrammar({ ...sizes, screenshot: { width: x.max + 1, height: y.max + 1 } }, actions);
+    },
+  };
+}
+
+function inSpace(space: CoordinateSpace): Pick<Dialect, 'parse' | 'format'> {
   return {
     parse(text, sizes) {
       const { result, start } = readAnswer(text);
@@ -21,11 +42,6 @@ export function jsonInSpace(space: (typeof WHOLE_SPACES)[number]): Dialect {
         movePoints(action, ([across, down]) => [x.write(across), y.write(down)]),
       );
       return jsonDialect.format(written, sizes);
-    },
-    describe: (sizes) => describeJson(describeCoordinates(space, axesOf(space, sizes))),
-    grammar(sizes) {
-      const { x, y } = axesOf(space, sizes);
-      return jsonGrammar({ ...sizes, screenshot: { width: x.max + 1, height: y.max + 1 } });
     },
   };
 }

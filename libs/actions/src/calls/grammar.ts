@@ -6,6 +6,7 @@ import {
   POINT_ACTIONS,
   WINDOW_CHANGES,
   type Action,
+  type ActionName,
   type Modified,
 } from '../action';
 import type { Axes, Axis } from '../coordinates';
@@ -50,6 +51,7 @@ export function grammarOf(
   axes: Axes,
   write: (actions: readonly Action[], pen: Pen) => string,
   { screenshot }: ScreenSizes,
+  actions: readonly ActionName[],
 ): string {
   const pen: Pen = {
     x: () => X,
@@ -59,7 +61,9 @@ export function grammarOf(
     down: () => DOWN,
     screen: screenshot,
   };
-  const shapes = shapesOf().filter((action) => canWrite(() => write([action], pen)));
+  const shapes = shapesOf().filter(
+    (action) => actions.includes(action.action) && canWrite(() => write([action], pen)),
+  );
   const patterns = new Set(shapes.map((action) => patternOf(write([action], pen), axes)));
   return ` ?(?:${[...patterns].join('|')})`;
 }

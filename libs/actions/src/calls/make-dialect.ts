@@ -1,6 +1,14 @@
-import { BUTTONS, movePoints, refinementsOf, type Action, type Point, type Refinement } from '../action';
+import {
+  BUTTONS,
+  movePoints,
+  refinementsOf,
+  type Action,
+  type ActionName,
+  type Point,
+  type Refinement,
+} from '../action';
 import { axesOf, describeCoordinates, type Axes, type CoordinateSpace } from '../coordinates';
-import type { Dialect, ParseFailure, ParseResult } from '../dialect';
+import { parsingOnly, type Dialect, type ParseFailure, type ParseResult } from '../dialect';
 import { ACTION_NAMES, SCHEMA } from '../schema';
 import type { ScreenSizes, Size } from '../sizes';
 import { CUT_OFF, ONLY_THOUGHTS, readBehindThoughts, type Reading } from '../thoughts';
@@ -40,15 +48,22 @@ export interface DialectParts {
   form: string;
 }
 
-/** The action format with coordinates in a space. */
-export function makeDialect(parts: DialectParts, space: CoordinateSpace): Dialect {
-  const format = (actions: readonly Action[], sizes: ScreenSizes): string =>
-    write(parts, actions, penOf(axesOf(space, sizes), sizes));
-  return {
-    parse: (text, sizes) => parse(parts, text, axesOf(space, sizes), () => exampleOf(format, sizes)),
-    format,
-    describe: (sizes) => describe(parts, space, sizes, format),
-    grammar: (sizes) => grammarOf(axesOf(space, sizes), (actions, pen) => write(parts, actions, pen), sizes),
+/** Creates an action format with coordinates in a space, and perhaps with some of the actions only. */
+export type CreateDialect = (space: CoordinateSpace, actions?: readonly ActionName[]) => Dialect;
+
+export function dialectOf(parts: DialectParts): CreateDialect {
+  return (space, actions = ACTION_NAMES) => {
+    const format = (list: readonly Action[], sizes: ScreenSizes): string =>
+      write(parts, list, penOf(axesOf(space, sizes), sizes));
+    return {
+      parse: parsingOnly(actions, (text, sizes) =>
+        parse(parts, text, axesOf(space, sizes), () => exampleOf(format, sizes)),
+      ),
+      format,
+      describe: (sizes) => describe(parts, space, sizes, format, actions),
+      grammar: (sizes) =>
+        grammarOf(axesOf(space, sizes), (list, pen) => write(parts, list, pen), sizes, actions),
+    };
   };
 }
 
@@ -143,9 +158,17 @@ function exampleOf(format: Format, sizes: ScreenSizes): string {
   return format([onScreen({ action: 'click', x: 83, y: 41 }, sizes.screenshot)], sizes);
 }
 
-function describe(parts: DialectParts, space: CoordinateSpace, sizes: ScreenSizes, format: Format): string {
+function describe(
+  parts: DialectParts,
+  space: CoordinateSpace,
+  sizes: ScreenSizes,
+  format: Format,
+  actions: readonly ActionName[],
+): string {
   const shown = examples(sizes.screenshot).flatMap(([ways, meaning]) => {
-    const said = ways.find((action) => canWrite(() => format([action], sizes)));
+    const said = ways.find(
+      (action) => actions.includes(action.action) && canWrite(() => format([action], sizes)),
+    );
     return said === undefined ? [] : [`${format([said], sizes)} - ${meaning}`];
   });
   return [

@@ -1,12 +1,10 @@
 import { DIRECTIONS, type Action } from '../action';
 import { verb, type Unsupported, type Verb, type Verbs } from '../calls/call';
 import { flatCall, jsonObjects } from '../calls/json-answer';
-import { makeDialect, type DialectParts } from '../calls/make-dialect';
+import { dialectOf, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
 import { oneOf, optional, text, x, y, type Param } from '../calls/params';
 import { scroll } from '../calls/scrolls';
-import type { CoordinateSpace } from '../coordinates';
-import type { Dialect } from '../dialect';
 
 /** The original's default for unspecified quantities. */
 const WAIT_SECONDS = 1;
@@ -124,4 +122,4 @@ const PARTS: DialectParts = {
  * AndroidWorld's actions: `{"action_type":"click","x":…,"y":…}`. Elements are not numbered here, so `index` is
  * rejected. Source: github.com/google-research/android_world, env/json_action.py and env/actuation.py.
  */
-export const androidWorld = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);
+export const androidWorld = dialectOf(PARTS);

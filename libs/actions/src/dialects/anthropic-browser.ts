@@ -1,7 +1,7 @@
 import { DIRECTIONS, modifiersOf, type Action, type Point } from '../action';
 import { blocksOf } from '../calls/anthropic-blocks';
 import { verb, type Unsupported, type Verb, type Verbs } from '../calls/call';
-import { makeDialect, MAX_ACTIONS, type DialectParts } from '../calls/make-dialect';
+import { dialectOf, MAX_ACTIONS, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
 import {
   chord,
@@ -17,8 +17,6 @@ import {
   type Param,
 } from '../calls/params';
 import { drag, placeOf, scroll } from '../calls/scrolls';
-import type { CoordinateSpace } from '../coordinates';
-import type { Dialect } from '../dialect';
 import { joinKeys } from '../keys';
 
 /** Defaults and limits of the toolset. */
@@ -165,4 +163,4 @@ const PARTS: DialectParts = {
  * Anthropic's `browser_toolset_20260801`, as far as it operates on the visible screen: coordinates as
  * `{"type":"coordinate","x":…,"y":…}`. Source: the types of the npm package `@anthropic-ai/sdk` 1.12.
  */
-export const anthropicBrowser = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);
+export const anthropicBrowser = dialectOf(PARTS);

@@ -1,7 +1,7 @@
 import { DIRECTIONS, modifiersOf, type Action } from '../action';
 import { blocksOf } from '../calls/anthropic-blocks';
 import { verb, type Verb, type Verbs } from '../calls/call';
-import { makeDialect, MAX_ACTIONS, type DialectParts } from '../calls/make-dialect';
+import { dialectOf, MAX_ACTIONS, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
 import {
   chord,
@@ -16,8 +16,6 @@ import {
   text,
 } from '../calls/params';
 import { drag, scroll } from '../calls/scrolls';
-import type { CoordinateSpace } from '../coordinates';
-import type { Dialect } from '../dialect';
 import { joinKeys } from '../keys';
 import { MAX_SCROLL_AMOUNT, MAX_SECONDS } from '../schema';
 
@@ -123,4 +121,4 @@ const PARTS: DialectParts = {
  * `computer` tool. Source: the types of the npm package `@anthropic-ai/sdk` 1.12,
  * platform.claude.com/docs/en/agents-and-tools/tool-use/computer-use-tool.
  */
-export const anthropicComputer = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);
+export const anthropicComputer = dialectOf(PARTS);

@@ -1,10 +1,8 @@
 import { REFINEMENTS } from '../action';
 import type { Call } from '../calls/call';
-import { makeDialect, type DialectParts } from '../calls/make-dialect';
+import { dialectOf, type DialectParts } from '../calls/make-dialect';
 import { plainCall, PLAIN_VERBS } from '../calls/plain-verbs';
 import { quote, Rejection } from '../calls/rejection';
-import type { CoordinateSpace } from '../coordinates';
-import type { Dialect } from '../dialect';
 import { readJson, type Entry } from '../json-reader';
 
 const VALUE = /^(?:"|\[["[]|-?\d|(?:true|false|null)\b)/;
@@ -65,4 +63,4 @@ const PARTS: DialectParts = {
 };
 
 /** Coordinates first: `83 41 left_click`, one action per line. */
-export const coordinates = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);
+export const coordinates = dialectOf(PARTS);

@@ -1,14 +1,12 @@
 import { BUTTONS, DIRECTIONS, type Action, type Point } from '../action';
 import { verb, type Call, type Verb, type Verbs } from '../calls/call';
 import { entryOf, flatCall, nestedCall, toolCalls } from '../calls/json-answer';
-import { makeDialect, type DialectParts } from '../calls/make-dialect';
+import { dialectOf, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
 import { flag, integer, keys, number, oneOf, optional, placeUnder, text } from '../calls/params';
 import { Rejection } from '../calls/rejection';
 import { NOTCH, notchesOf, scroll, stroke } from '../calls/scrolls';
 import { withoutQuotes } from '../calls/text-arguments';
-import type { CoordinateSpace } from '../coordinates';
-import type { Dialect } from '../dialect';
 import { MAX_COORDINATE } from '../schema';
 
 /** Pixels of the screenshot. */
@@ -161,4 +159,4 @@ const PARTS: DialectParts = {
  * The tool calls of Tinker's recipe for computer use: `action`, `wait` and `finish`. Only the coordinates of a target
  * are used.
  */
-export const cua = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);
+export const cua = dialectOf(PARTS);

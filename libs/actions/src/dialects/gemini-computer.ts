@@ -2,12 +2,11 @@ import { DIRECTIONS, type Action, type Direction } from '../action';
 import { verb, type Unsupported, type Verb, type Verbs } from '../calls/call';
 import { finished, readItems } from '../calls/items';
 import { entryOf, jsonObjects, nestedCall, textUnder, type ObjectNode } from '../calls/json-answer';
-import { makeDialect, type DialectParts, type Part } from '../calls/make-dialect';
+import { dialectOf, type DialectParts, type Part } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
 import { chord, flag, keys, length, number, oneKey, oneOf, optional, text, x, y } from '../calls/params';
 import { NOTCH, notchesOf, placeOf, scroll } from '../calls/scrolls';
-import type { Axes, CoordinateSpace } from '../coordinates';
-import type { Dialect } from '../dialect';
+import type { Axes } from '../coordinates';
 import { keysByName, keysWithShift } from '../keys';
 import { MAX_KEYS, MAX_SECONDS } from '../schema';
 
@@ -201,4 +200,4 @@ const PARTS: DialectParts = {
  * and the earlier ones (`click_at` …). Source: github.com/google-gemini/computer-use-preview, agent.py;
  * ai.google.dev/gemini-api/docs/computer-use.
  */
-export const geminiComputer = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);
+export const geminiComputer = dialectOf(PARTS);

@@ -1,3 +1,4 @@
+import type { CreateDialect } from '../calls/make-dialect';
 import type { CoordinateSpace } from '../coordinates';
 import type { Dialect } from '../dialect';
 import { jsonDialect } from '../json-dialect';
@@ -20,7 +21,7 @@ export interface DialectFactory {
   description: string;
   /** The space of the models from which it originates. */
   coordinates: CoordinateSpace;
-  create: (space: CoordinateSpace) => Dialect;
+  create: CreateDialect;
 }
 
 /** Action formats with a choice of coordinate space, by name. */

@@ -1,6 +1,6 @@
 import { BUTTONS, DIRECTIONS, modifiersOf, type Action, type WindowAction } from '../action';
 import { verb, type Call, type Verb, type Verbs } from '../calls/call';
-import { makeDialect, type DialectParts } from '../calls/make-dialect';
+import { dialectOf, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
 import {
   chord,
@@ -17,8 +17,6 @@ import {
 } from '../calls/params';
 import { Rejection, shorten } from '../calls/rejection';
 import { button, drag, scroll } from '../calls/scrolls';
-import type { CoordinateSpace } from '../coordinates';
-import type { Dialect } from '../dialect';
 import { readJson, type Entry, type JsonNode } from '../json-reader';
 import { joinKeys } from '../keys';
 import { MAX_COORDINATE, MAX_SCROLL_AMOUNT, MAX_SECONDS, MAX_WINDOW } from '../schema';
@@ -326,4 +324,4 @@ const PARTS: DialectParts = {
 };
 
 /** Sentences: `Click at (83, 41).`, one per line. */
-export const natural = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);
+export const natural = dialectOf(PARTS);

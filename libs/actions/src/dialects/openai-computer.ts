@@ -1,5 +1,5 @@
 import { modifiersOf, pathOf, type Action, type DragAction, type Modifier } from '../action';
-import { makeDialect, type DialectParts, type Part } from '../calls/make-dialect';
+import { dialectOf, type DialectParts, type Part } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
 import { finished, readItems } from '../calls/items';
 import { entryOf, flatCall, jsonObjects, textUnder, type ObjectNode } from '../calls/json-answer';
@@ -20,8 +20,6 @@ import {
 } from '../calls/params';
 import { Rejection } from '../calls/rejection';
 import { notchesOf, NOTCH, placeOf, scroll } from '../calls/scrolls';
-import type { CoordinateSpace } from '../coordinates';
-import type { Dialect } from '../dialect';
 import { keysByName, keysWithShift } from '../keys';
 import { MAX_KEYS } from '../schema';
 
@@ -220,4 +218,4 @@ const PARTS: DialectParts = {
  * without any call ends the episode. Source: developers.openai.com/api/docs/guides/tools-computer-use, and the types
  * of the npm package `openai`.
  */
-export const openAiComputer = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);
+export const openAiComputer = dialectOf(PARTS);

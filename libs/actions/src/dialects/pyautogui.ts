@@ -3,7 +3,7 @@ import { verb, type Call, type Verb, type Verbs } from '../calls/call';
 import { FunctionReader } from '../calls/function-reader';
 import { pythonString } from '../calls/python-strings';
 import { refuseTrailing } from '../calls/json-answer';
-import { makeDialect, MAX_ACTIONS, type DialectParts, type Part } from '../calls/make-dialect';
+import { dialectOf, MAX_ACTIONS, type DialectParts, type Part } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
 import {
   anything,
@@ -20,8 +20,6 @@ import {
 } from '../calls/params';
 import { Rejection } from '../calls/rejection';
 import { button, HERE, scroll } from '../calls/scrolls';
-import type { CoordinateSpace } from '../coordinates';
-import type { Dialect } from '../dialect';
 import { MAX_KEYS, MAX_SCROLL_AMOUNT, MAX_SECONDS } from '../schema';
 import { dragsFrom } from './qwen-computer-use';
 
@@ -310,11 +308,11 @@ const PARTS: DialectParts = {
   merge: (actions) => dragsFrom('pyautogui.moveTo', actions),
   write: callsOf,
   join: (calls) => calls.join('\n'),
-  form: 'Answer with lines of Python that call pyautogui, or with DONE or FAIL.',
+  form: 'Answer with lines of Python that call pyautogui, or with a word below.',
 };
 
 /**
  * Python code for `pyautogui`, as OSWorld's agents answer; it is parsed, never executed. Source:
  * pyautogui.readthedocs.io, github.com/xlang-ai/OSWorld, mm_agents/prompts.py.
  */
-export const pyautogui = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);
+export const pyautogui = dialectOf(PARTS);

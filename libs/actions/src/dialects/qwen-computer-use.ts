@@ -1,13 +1,11 @@
 import type { Action } from '../action';
 import { verb, type Verb, type Verbs } from '../calls/call';
-import { makeDialect, type DialectParts } from '../calls/make-dialect';
+import { dialectOf, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
 import { keys, number, optional, place } from '../calls/params';
 import { qwenCall, QWEN_VERBS, readQwen, writeQwen } from '../calls/qwen-calls';
 import { Rejection } from '../calls/rejection';
 import { HERE, isHere, mergeDrags, NOTCH, notchesOf, scroll } from '../calls/scrolls';
-import type { CoordinateSpace } from '../coordinates';
-import type { Dialect } from '../dialect';
 
 const TOOL = 'computer_use';
 
@@ -107,4 +105,4 @@ const PARTS: DialectParts = {
  * The `computer_use` tool of Qwen's vision-language models. Qwen3-VL writes `relative_1000`, Qwen2.5-VL `model_image`. Source:
  * github.com/QwenLM/Qwen3-VL, cookbooks/computer_use.ipynb and cookbooks/utils/agent_function_call.py.
  */
-export const qwenComputerUse = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);
+export const qwenComputerUse = dialectOf(PARTS);

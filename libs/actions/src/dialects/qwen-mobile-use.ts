@@ -1,11 +1,9 @@
 import { BUTTONS, type Action, type Button } from '../action';
 import { verb, type Verbs } from '../calls/call';
-import { makeDialect, type DialectParts } from '../calls/make-dialect';
+import { dialectOf, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
 import { number, oneOf, optional, place, type Param } from '../calls/params';
 import { qwenCall, QWEN_VERBS, readQwen, writeQwen } from '../calls/qwen-calls';
-import type { CoordinateSpace } from '../coordinates';
-import type { Dialect } from '../dialect';
 import { keyOfName } from '../keys';
 import { MAX_SECONDS } from '../schema';
 
@@ -97,4 +95,4 @@ const PARTS: DialectParts = {
  * The `mobile_use` tool of Qwen's vision-language models. Qwen3-VL writes `relative_1000`, Qwen2.5-VL `model_image`. Source:
  * github.com/QwenLM/Qwen3-VL, cookbooks/mobile_agent.ipynb and cookbooks/utils/agent_function_call.py.
  */
-export const qwenMobileUse = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);
+export const qwenMobileUse = dialectOf(PARTS);

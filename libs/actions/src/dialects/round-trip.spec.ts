@@ -304,3 +304,31 @@ it.each(Object.entries(dialects))(
     );
   },
 );
+
+describe('with some of the actions', () => {
+  const actions = ['click', 'type'] as const;
+  const formats = [
+    ...Object.entries(dialectFactories).map(
+      ([name, { coordinates, create }]) => [name, create(coordinates), create(coordinates, actions)] as const,
+    ),
+    ...WHOLE_SPACES.map((space) => ['json', jsonInSpace(space), jsonInSpace(space, actions)] as const),
+  ];
+  const click: Action = { action: 'click', x: 83, y: 41 };
+  const finish: Action = { action: 'finish', success: true };
+
+  it.each(formats)('%s describes, allows and reads only these', (_name, whole, some) => {
+    const [clicked, finished] = [click, finish].map((action) => whole.format([action], sizes));
+    const [allowed, before] = [some, whole].map((each) => new RegExp(`^(?:${each.grammar!(sizes)})$`, 'u'));
+    expect([clicked, finished].map((text) => before.test(text))).toEqual([true, true]);
+    expect([clicked, finished].map((text) => allowed.test(text))).toEqual([true, false]);
+    expect(whole.describe(sizes)).toContain(finished);
+    expect(some.describe(sizes)).not.toContain(finished);
+    expect(some.describe(sizes)).toContain(' - type text');
+    expect(some.parse(clicked, sizes)).toEqual(whole.parse(clicked, sizes));
+    expect(some.parse(finished, sizes)).toMatchObject({
+      ok: false,
+      reason: 'unknown_action',
+      correction: 'The action finish is not available here; there are click, type.',
+    });
+  });
+});

@@ -3,11 +3,9 @@ import type { Call } from '../calls/call';
 import { FunctionReader, freeTexts } from '../calls/function-reader';
 import { pythonString } from '../calls/python-strings';
 import { refuseTrailing } from '../calls/json-answer';
-import { makeDialect, type DialectParts } from '../calls/make-dialect';
+import { dialectOf, type DialectParts } from '../calls/make-dialect';
 import { plainCall, PLAIN_VERBS } from '../calls/plain-verbs';
 import { Rejection } from '../calls/rejection';
-import type { CoordinateSpace } from '../coordinates';
-import type { Dialect } from '../dialect';
 
 const NAMES = Object.keys(PLAIN_VERBS).join('|');
 /** Reasoning may contain words that are names of functions, but not as calls. */
@@ -48,4 +46,4 @@ function argument(value: unknown): string {
 }
 
 /** Actions as functions: `left_click(83,41)`, one per line. */
-export const text = (space: CoordinateSpace): Dialect => makeDialect(PARTS, space);
+export const text = dialectOf(PARTS);

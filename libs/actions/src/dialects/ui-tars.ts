@@ -2,14 +2,12 @@ import { DIRECTIONS, type Action, type Point } from '../action';
 import { verb, type Call, type Verb, type Verbs } from '../calls/call';
 import { FunctionReader, freeTexts } from '../calls/function-reader';
 import { pythonString } from '../calls/python-strings';
-import { makeDialect, type DialectParts } from '../calls/make-dialect';
+import { dialectOf, type DialectParts } from '../calls/make-dialect';
 import type { Pen } from '../calls/pen';
 import { number, oneKey, oneOf, optional, spacedChord, text, type Param } from '../calls/params';
 import { Rejection } from '../calls/rejection';
 import { refuseTrailing } from '../calls/json-answer';
 import { placeOf, scroll } from '../calls/scrolls';
-import type { CoordinateSpace } from '../coordinates';
-import type { Dialect } from '../dialect';
 import { MAX_SECONDS } from '../schema';
 
 /** Defaults of the original's client for unspecified quantities. */
@@ -245,7 +243,7 @@ function partsOf(name: string, version: Version): DialectParts {
 }
 
 /** UI-TARS 1. Source: github.com/bytedance/UI-TARS, README_v1.md and codes/ui_tars. */
-export const uiTars = (space: CoordinateSpace): Dialect => makeDialect(partsOf('ui_tars', V1), space);
+export const uiTars = dialectOf(partsOf('ui_tars', V1));
 
 /** UI-TARS 1.5. Source: github.com/bytedance/UI-TARS, codes/ui_tars/prompt.py. */
-export const uiTars15 = (space: CoordinateSpace): Dialect => makeDialect(partsOf('ui_tars_1_5', V1_5), space);
+export const uiTars15 = dialectOf(partsOf('ui_tars_1_5', V1_5));

@@ -7,9 +7,10 @@ import {
 import { IsIn } from 'class-validator';
 import type { ActionDialectComponent } from '../kinds';
 import { Doc } from '../options';
+import { ActionsOption } from './actions-option';
 
 /** The action format of a model family, with a choice of coordinate space. */
-interface DialectOptions {
+interface DialectOptions extends ActionsOption {
   coordinates: CoordinateSpace;
 }
 
@@ -20,11 +21,11 @@ export const dialects: readonly ActionDialectComponent<DialectOptions>[] = Objec
   name,
   description,
   options: optionsOf(coordinates),
-  create: (options: DialectOptions) => create(options.coordinates),
+  create: ({ coordinates: space, actions }: DialectOptions) => create(space, actions),
 }));
 
 function optionsOf(declared: DialectFactory['coordinates']): new () => DialectOptions {
-  class Options {
+  class Options extends ActionsOption {
     @Doc(
       'unit of coordinates: pixels of the screenshot, pixels of the image as resized for the model, or parts of the screen from 0 to 1000, 999 or 1',
     )
