@@ -12,6 +12,8 @@ describe('the protocol over pipes', () => {
   let floods: string[];
 
   beforeEach(async () => {
+    // Shares refill over time, also while a loaded machine parses.
+    jest.spyOn(performance, 'now').mockReturnValue(0);
     fromBrowser = new PassThrough();
     received = [];
     floods = [];
@@ -25,6 +27,8 @@ describe('the protocol over pipes', () => {
     }
     received.length = 0;
   });
+
+  afterEach(() => jest.restoreAllMocks());
 
   async function browserSays(text: string, chunkBytes = 65_536): Promise<void> {
     const bytes = Buffer.from(`${text}\0`);
