@@ -3,7 +3,8 @@ import type { Random } from '@ui-rl/random';
 import type { Question, Split } from '../curriculum';
 import { makeTask, nextStep, pageFor, type Task, TASK_KINDS, walk } from '../curriculum/tasks';
 
-const WALK = { stray: 0.15, most: 14 };
+/** Without many missed clicks, one earlier action would be enough to predict `finish`. */
+const WALK = { stray: 0.4, most: 14 };
 /** Other tasks per screen, each with its first action. */
 const OTHER_TASKS = 3;
 

@@ -102,7 +102,7 @@ export class ScreenView {
 }
 
 /** The middles of squares of 8 pixels that a box contains, each at least a pixel from its edge. */
-function gridPointsIn([left, top, width, height]: Box): (readonly [number, number])[] {
+export function gridPointsIn([left, top, width, height]: Box): (readonly [number, number])[] {
   const xs = middlesIn(left + 1, left + width - 1);
   const ys = middlesIn(top + 1, top + height - 1);
   return xs.flatMap((x) => ys.map((y) => [x, y] as const));

@@ -1,5 +1,7 @@
-import { PageRenderer, type LivePage } from '@ui-rl/page-generator';
+import { isDeepStrictEqual } from 'node:util';
+import { PageRenderer, type LivePage, type ScreenTruth } from '@ui-rl/page-generator';
 import { Random } from '@ui-rl/random';
+import { holds } from '../screen/boxes';
 import { isTaken } from '../wording/provenance';
 import { makeTask, pageFor, play, TASK_KINDS, walk, type Task, type TaskKind } from '.';
 
@@ -53,6 +55,10 @@ async function ofKind<T>(
   return found;
 }
 
+function isOnNothing({ x, y }: { x: number; y: number }, { elements }: ScreenTruth): boolean {
+  return !elements.some(({ box, interactive }) => interactive && holds(box, x, y));
+}
+
 describe('solvers', () => {
   it.each(TASK_KINDS)(
     'do tasks on real pages: %s',
@@ -81,6 +87,29 @@ describe('walks', () => {
         expect(new Set(steps.map(({ goal }) => goal)).size).toBe(1);
         for (const { screen } of steps) expect(screen.rgb.length).toBe(3 * screen.width * screen.height);
       }
+    },
+    5 * MINUTES,
+  );
+
+  it(
+    'miss targets, after which the same step is right again',
+    async () => {
+      const walks = await ofKind('one checkbox', 12, (task, live, random) =>
+        walk(task, live, random, { stray: 0.7, most: 30 }),
+      );
+      let [missed, unchanged] = [0, 0];
+      for (const { steps } of walks) {
+        steps.slice(1).forEach(({ past, action }, before) => {
+          const [done, right] = [past.at(-1)!, steps[before].action];
+          if (done.action !== 'click' || isDeepStrictEqual(done, right)) return;
+          if (!isOnNothing(done, steps[before].screen.truth)) return;
+          missed++;
+          if (isDeepStrictEqual(action, right)) unchanged++;
+        });
+      }
+      expect(missed).toBeGreaterThanOrEqual(5);
+      // The space around a label may belong to it.
+      expect(unchanged / missed).toBeGreaterThan(0.8);
     },
     5 * MINUTES,
   );
