@@ -54,6 +54,17 @@ export function parsingOnly(actions: readonly ActionName[], parse: Dialect['pars
   };
 }
 
+/** Formats with the function given. @throws RangeError if an action is not one of these */
+export function formattingOnly(actions: readonly ActionName[], format: Dialect['format']): Dialect['format'] {
+  return (list, sizes) => {
+    const other = list.find(({ action }) => !actions.includes(action));
+    if (other === undefined) return format(list, sizes);
+    throw new RangeError(
+      `the action ${other.action} is not available in this action format, which is limited to ${actions.join(', ')}`,
+    );
+  };
+}
+
 /**
  * An action format: how a family of models writes actions as text. Coordinates of actions are pixels of the
  * screenshot.

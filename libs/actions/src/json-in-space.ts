@@ -1,6 +1,6 @@
 import { movePoints, type Action, type ActionName } from './action';
 import { axesOf, describeCoordinates, type Axes, type CoordinateSpace } from './coordinates';
-import { parsingOnly, type Dialect, type ParseResult } from './dialect';
+import { formattingOnly, parsingOnly, type Dialect, type ParseResult } from './dialect';
 import { describeJson, IN_PIXELS, jsonDialect, readAnswer } from './json-dialect';
 import { jsonGrammar } from './json-grammar';
 import { ACTION_NAMES } from './schema';
@@ -17,7 +17,7 @@ export function jsonInSpace(
   const { parse, format } = space === 'screenshot' ? jsonDialect : inSpace(space);
   return {
     parse: parsingOnly(actions, parse),
-    format,
+    format: formattingOnly(actions, format),
     describe: (sizes) =>
       describeJson(
         space === 'screenshot' ? IN_PIXELS : describeCoordinates(space, axesOf(space, sizes)),

@@ -8,7 +8,7 @@ import {
   type Refinement,
 } from '../action';
 import { axesOf, describeCoordinates, type Axes, type CoordinateSpace } from '../coordinates';
-import { parsingOnly, type Dialect, type ParseFailure, type ParseResult } from '../dialect';
+import { formattingOnly, parsingOnly, type Dialect, type ParseFailure, type ParseResult } from '../dialect';
 import { ACTION_NAMES, SCHEMA } from '../schema';
 import type { ScreenSizes, Size } from '../sizes';
 import { CUT_OFF, ONLY_THOUGHTS, readBehindThoughts, type Reading } from '../thoughts';
@@ -48,23 +48,37 @@ export interface DialectParts {
   form: string;
 }
 
-/** Creates an action format with coordinates in a space, and perhaps with some of the actions only. */
+/**
+ * Creates an action format with coordinates in a space, and perhaps with some of the actions only.
+ * @throws RangeError if the format can express none of these actions
+ */
 export type CreateDialect = (space: CoordinateSpace, actions?: readonly ActionName[]) => Dialect;
 
 export function dialectOf(parts: DialectParts): CreateDialect {
   return (space, actions = ACTION_NAMES) => {
     const format = (list: readonly Action[], sizes: ScreenSizes): string =>
       write(parts, list, penOf(axesOf(space, sizes), sizes));
+    assertExpressible(parts.name, actions, format);
     return {
       parse: parsingOnly(actions, (text, sizes) =>
         parse(parts, text, axesOf(space, sizes), () => exampleOf(format, sizes)),
       ),
-      format,
+      format: formattingOnly(actions, format),
       describe: (sizes) => describe(parts, space, sizes, format, actions),
       grammar: (sizes) =>
         grammarOf(axesOf(space, sizes), (list, pen) => write(parts, list, pen), sizes, actions),
     };
   };
+}
+
+const ANY_SIZE: Size = { width: 640, height: 480 };
+
+function assertExpressible(name: string, actions: readonly ActionName[], format: Format): void {
+  const sizes = { screenshot: ANY_SIZE, modelImage: ANY_SIZE };
+  const isSayable = examples(ANY_SIZE).some(([ways]) =>
+    ways.some((action) => actions.includes(action.action) && canWrite(() => format([action], sizes))),
+  );
+  if (!isSayable) throw new RangeError(`the ${name} format cannot express any of ${actions.join(', ')}`);
 }
 
 function parse(parts: DialectParts, text: string, axes: Axes, example: () => string): ParseResult {

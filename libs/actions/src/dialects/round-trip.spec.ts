@@ -330,5 +330,15 @@ describe('with some of the actions', () => {
       reason: 'unknown_action',
       correction: 'The action finish is not available here; there are click, type.',
     });
+    expect(some.format([click], sizes)).toBe(clicked);
+    expect(() => some.format([finish], sizes)).toThrow('limited to click, type');
+  });
+
+  it('cannot be limited to actions that the format lacks', () => {
+    const { coordinates, create } = dialectFactories.ui_tars;
+    expect(() => create(coordinates, ['mouse_up', 'zoom'])).toThrow(
+      'the ui_tars format cannot express any of mouse_up, zoom',
+    );
+    expect(() => create(coordinates, ['mouse_up', 'click'])).not.toThrow();
   });
 });
