@@ -47,7 +47,7 @@ const answersOf = (part: string) => answers.filter(({ path }) => path.startsWith
 
 test('the list of runs loads compressed, and the page with its scripts is below 400 kB', async () => {
   await page.goto(opened.monitor.url);
-  await page.getByRole('button', { name: 'Show more runs (100 shown)' }).waitFor();
+  await page.getByRole('button', { name: 'Show more runs (50 shown)' }).waitFor();
   const list = await eventually('its bytes', () => answersOf('/api/runs?').at(0));
   expect(list.bytes).toBeLessThan(20_000);
   expect(answers.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(400_000);

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { applyChange, type Change } from '../../src/http/change';
 
 export interface Loaded<T> {
@@ -135,7 +135,8 @@ export function useLoaded<T>(key: string, version: number, load: Load<T>): Loade
   const recalled: Loaded<T> = { data: (known.get(key) as T | undefined) ?? null, error: null };
   const [state, setState] = useState<Loaded<T> & { key: string }>({ ...recalled, key });
   const reader = useRef<Reader<T> | null>(null);
-  useEffect(() => {
+  // Layout effects run before the browser paints, so that the first request does not wait for a frame.
+  useLayoutEffect(() => {
     const own = new Reader<T>(
       load,
       (data) => {
@@ -148,7 +149,7 @@ export function useLoaded<T>(key: string, version: number, load: Load<T>): Loade
     return () => own.end();
     // The key determines the data, whichever function loads it.
   }, [key]);
-  useEffect(() => reader.current?.read(), [key, version]);
+  useLayoutEffect(() => reader.current?.read(), [key, version]);
   return state.key === key ? state : recalled;
 }
 
@@ -209,6 +210,8 @@ export function useVersion(run: string | null, everyMs = 2_000): number {
   const [version, setVersion] = useState(0);
   const last = useRef(0);
   useEffect(() => {
+    // The page has just read its data: what changed until the live connection opened is read later.
+    last.current = Date.now();
     let timer: ReturnType<typeof setTimeout> | null = null;
     const grow = () => {
       timer = null;

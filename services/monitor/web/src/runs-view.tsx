@@ -16,7 +16,10 @@ import { RunTags, titleOf } from './run-labels';
 import { Sparkline } from './sparkline';
 import { Card, Empty, Phase, Problem } from './ui';
 
-const PAGE = 100;
+/** Runs that the list shows at first: more than fit on a screen, and few enough to be drawn at once. */
+const FIRST_RUNS = 50;
+/** Runs per request, at most. */
+const PAGE = 200;
 
 const SORTS: Partial<Record<`${RunSort} ${SortOrder}` | '', string>> = {
   '': 'Newest first',
@@ -43,13 +46,14 @@ function listQuery({ search, sort, archived }: Listed, limit: number, before = '
 /** The first runs, at least `wanted` of them if there are as many; and whether there are more. */
 async function loadRuns(listed: Listed, wanted: number, signal: AbortSignal) {
   const runs = new Map<string, ListedRun>();
+  const size = Math.min(wanted, PAGE);
   let before = '';
   for (;;) {
-    const page = await fetchJson<ListedRun[]>(`api/runs?${listQuery(listed, PAGE, before)}`, signal);
+    const page = await fetchJson<ListedRun[]>(`api/runs?${listQuery(listed, size, before)}`, signal);
     for (const run of page) runs.set(run.id, run);
-    const hasMore = page.length === PAGE;
+    const hasMore = page.length === size;
     if (!hasMore || runs.size >= wanted) return { runs: [...runs.values()], hasMore };
-    before = page[PAGE - 1].id;
+    before = page[size - 1].id;
   }
 }
 
@@ -59,7 +63,7 @@ export function RunsView() {
   const [sort] = useParam('sort');
   const [archived, setArchived] = useParam('archived');
   const [rows, show] = useParam('rows');
-  const wanted = Number(rows) || PAGE;
+  const wanted = Number(rows) || FIRST_RUNS;
   const listed = { search, sort, archived };
   const key = `runs ${wanted} ${sort} ${archived} ${search}`;
   const { data, error } = useLoaded(key, useVersion(null), (signal) => loadRuns(listed, wanted, signal));
@@ -138,12 +142,12 @@ export function RunsView() {
           </div>
         )}
         {data?.hasMore === true && (
-          <button type="button" className="more" onClick={() => show(String(wanted + PAGE))}>
+          <button type="button" className="more" onClick={() => show(String(2 * wanted))}>
             Show more runs ({count(data.runs.length)} shown)
           </button>
         )}
       </Card>
-      <StoreSize />
+      {data !== null && <StoreSize />}
     </>
   );
 }
