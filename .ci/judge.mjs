@@ -56,6 +56,14 @@ function judge({ testResults, success }) {
   return { passed, failures };
 }
 
+/** Lists the files that took longest: the run has a time limit. */
+function printSlowest({ testResults }) {
+  const seconds = ({ startTime, endTime }) => Math.round((endTime - startTime) / 1000);
+  for (const result of testResults.toSorted((a, b) => seconds(b) - seconds(a)).slice(0, 20)) {
+    console.log(`${String(seconds(result)).padStart(5)} s  ${relative('.', result.name)}`);
+  }
+}
+
 const failed = ({ status }) => status === 'failed';
 
 const [, , ...words] = process.argv;
@@ -67,6 +75,7 @@ if (words[0] === '--failed') {
 let verdict;
 try {
   const [first, second] = words.map(readReport);
+  printSlowest(first);
   verdict = judge(merged(first, second));
   for (const name of unsteady(second)) {
     verdict.failures.push(`unsteady for the third time, first ${UNSTEADY[name][0]}: ${name}: mend it`);
