@@ -1,6 +1,6 @@
 import type { Curves, EvaluationView, RunDetail } from '@ui-rl/records';
 import { useMemo, useRef } from 'react';
-import { curvesPath, type Loaded, useApi } from './api';
+import { curvesPath, useApi } from './api';
 import { Chart, type ChartSeries, type ChartX } from './chart';
 import {
   ChartControls,
@@ -18,18 +18,14 @@ const KL_METRIC = 'optim/kl_sample_train_v2';
 
 const wholePercent = (value: number) => percent(value);
 
-/** The curves of a run with the pinned metrics. */
-export function useCurves(run: string, version: number): Loaded<Curves> {
+export function RunCharts({ run, version }: { run: RunDetail; version: number }) {
   const { names } = usePinned();
-  const { data, error } = useApi<Curves>(curvesPath(run, [KL_METRIC, ...names]), version);
+  const { data: curves, error } = useApi<Curves>(curvesPath(run.id, [KL_METRIC, ...names]), version);
   // While another selection of metrics is loading, the charts stay on the screen.
   const last = useRef<Curves | null>(null);
-  if (data !== null) last.current = data;
-  return { data: last.current, error };
-}
-
-export function RunCharts({ run, curves: { data, error } }: { run: RunDetail; curves: Loaded<Curves> }) {
-  return data === null ? <Problem error={error} /> : <Charts run={run} curves={data} />;
+  if (curves !== null) last.current = curves;
+  if (last.current === null) return <Problem error={error} />;
+  return <Charts run={run} curves={last.current} />;
 }
 
 function Charts({ run, curves }: { run: RunDetail; curves: Curves }) {

@@ -2,7 +2,7 @@ import type { RunDetail } from '@ui-rl/records';
 import { useRef, useState } from 'react';
 import { useApi, useVersion } from './api';
 import { ConfigurationView } from './configuration-view';
-import { RunCharts, useCurves } from './run-charts';
+import { RunCharts } from './run-charts';
 import { RunDetails } from './run-details';
 import { EpisodeList } from './episode-list';
 import { EvaluationComparisons } from './evaluation-comparison';
@@ -97,7 +97,7 @@ export function RunView({ id, tab, playedFor }: RunViewProps) {
       )}
       {run !== null && !isEditing && run.notes !== '' && <p className="run-notes">{run.notes}</p>}
       {run !== null && <SignsOfLife run={run} />}
-      {tab === 'overview' && <Overview key={id} id={id} run={run} version={version} />}
+      {run !== null && tab === 'overview' && <Overview run={run} version={version} />}
       {tab === 'steps' && <StepList run={id} version={version} />}
       {tab === 'tasks' && <TaskHeatMapView run={id} version={version} />}
       {tab === 'evaluations' && <EvaluationComparisons run={id} version={version} />}
@@ -116,10 +116,7 @@ function since(run: RunDetail): string {
   return `${day(run.createdAt)} · ${duration(Math.max(0, end - Date.parse(run.createdAt)))}`;
 }
 
-/** Reads the curves at the same time as the run. */
-function Overview({ id, run, version }: { id: string; run: RunDetail | null; version: number }) {
-  const curves = useCurves(id, version);
-  if (run === null) return null;
+function Overview({ run, version }: { run: RunDetail; version: number }) {
   const invalid = run.episodes === 0 ? 0 : run.invalid / run.episodes;
   const trains = !isEvaluation(run);
   return (
@@ -145,7 +142,7 @@ function Overview({ id, run, version }: { id: string; run: RunDetail | null; ver
           />
         )}
       </div>
-      {trains && <RunCharts run={run} curves={curves} />}
+      {trains && <RunCharts run={run} version={version} />}
       <EvaluationTable run={run} version={version} />
     </>
   );
