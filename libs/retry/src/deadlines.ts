@@ -15,7 +15,7 @@ export const DEADLINES = {
   connect: { what: 'one attempt to connect to NATS', ms: 3_000, then: 'another attempt' },
   brokerOfCommand: {
     what: 'a command (`ui-rl train`, `runs`, `tasks publish` …), to connect to its broker',
-    ms: 5_000,
+    ms: 2_500,
     then: 'it ends with exit code 1, and says how to start one',
   },
   servicesOfRun: {
