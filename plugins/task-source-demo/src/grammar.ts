@@ -40,10 +40,12 @@ function* choices(slots: [string, readonly string[]][]): Generator<Record<string
   }
 }
 
+const FILLERS = /\b(please|the|app|page|screen|named|called)\b/g;
+
 const SYNONYMS: readonly [RegExp, string][] = [
   // Anchored to the start of a run of marks, which avoids quadratic backtracking: sentences are untrusted input.
   [/(?<![.!])[.!]+$/, ''],
-  [/\b(please|the|app|page|screen|named|called)\b/g, ' '],
+  [FILLERS, ' '],
   [/\b(enable|switch on|activate)\b/g, 'turn on'],
   [/\b(disable|switch off|deactivate)\b/g, 'turn off'],
   [/\b(launch|start) (?=(settings|clock|notes|chat|people|music|store|camera)\b)/g, 'open '],
@@ -51,7 +53,6 @@ const SYNONYMS: readonly [RegExp, string][] = [
   [/\bunlock( phone)?$/g, 'unlock phone'],
   [/\btake (a )?(photo|picture)$/g, 'take photo'],
   [/\bnotifications\b/g, 'alerts'],
-  [/\bgo to home\b/g, 'go home'],
 ];
 
 function normalize(text: string): string {
@@ -70,16 +71,17 @@ function matchOf(template: Template, regex: RegExp, sentence: string): Record<st
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
+const withoutFillers = (text: string) => text.replaceAll(FILLERS, ' ');
+
 const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 
 function regexOf({ pattern, slots }: Template): RegExp {
-  const source = pattern
-    .toLowerCase()
-    .replaceAll(
-      /\{(\w+)\}/g,
-      (_, slot: string) => `(?<${slot}>${slots[slot].map((word) => escaped(word.toLowerCase())).join('|')})`,
-    );
-  return new RegExp(`^${source}$`);
+  const parts = pattern.split(/(\{\w+\})/).map((part) => {
+    const slot = /^\{(\w+)\}$/.exec(part)?.[1];
+    if (slot === undefined) return escaped(withoutFillers(part.toLowerCase()));
+    return `(?<${slot}>${slots[slot].map((word) => escaped(word.toLowerCase())).join('|')})`;
+  });
+  return new RegExp(`^${parts.join('').replaceAll(/\s+/g, ' ').trim()}$`);
 }
 
 const REGEXES = TEMPLATES.map(regexOf);

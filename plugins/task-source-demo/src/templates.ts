@@ -83,7 +83,7 @@ const CONTROLS: Template[] = [
     build: ({ state, toggle }) => toggleGoal([toggle], state === 'on'),
   },
   {
-    pattern: 'Turn {state} {toggle} and {other}',
+    pattern: 'First turn {state} {toggle}, then {other}',
     slots: { state: ON_OFF, toggle: TOGGLE_LABELS, other: TOGGLE_LABELS },
     build: ({ state, toggle, other }) => toggleGoal([toggle, other], state === 'on'),
   },
@@ -129,8 +129,12 @@ const PLACES: Template[] = [
     slots: { person: words.PEOPLE },
     build: ({ person }) => screenGoal('navigation', `people/${keyOf(person)}`),
   },
-  { pattern: 'Open Alerts', slots: {}, build: () => screenGoal('system', 'alerts') },
-  { pattern: 'Go home', slots: {}, build: () => screenGoal('system', 'home', 'settings') },
+  { pattern: 'Click the bell to open Alerts', slots: {}, build: () => screenGoal('system', 'alerts') },
+  {
+    pattern: 'Click the circle to go home',
+    slots: {},
+    build: () => screenGoal('system', 'home', 'settings'),
+  },
   { pattern: 'Unlock phone', slots: {}, build: () => screenGoal('system', 'home', 'lock') },
   {
     pattern: 'Clear Alerts',
@@ -154,8 +158,8 @@ function switchGoal(
   return moveGoal('app', place, press(on ? elements[0] : elements[1], label, path, on), { [path]: !on });
 }
 
-function likeGoal(song: string, on: boolean): Meaning {
-  return switchGoal('music', on, ['like', 'like'], song, `apps.music.liked.${keyOf(song)}`);
+function likeGoal(song: string): Meaning {
+  return switchGoal('music', true, ['like', 'like'], song, `apps.music.liked.${keyOf(song)}`);
 }
 
 function installGoal(app: string, on: boolean): Meaning {
@@ -183,9 +187,12 @@ const IN_APPS: Template[] = [
         'apps.music.playing': others(['none', ...words.SONGS], song),
       }),
   },
-  { pattern: 'Like {song}', slots: { song: words.SONGS }, build: ({ song }) => likeGoal(song, true) },
-  { pattern: 'Unlike {song}', slots: { song: words.SONGS }, build: ({ song }) => likeGoal(song, false) },
-  { pattern: 'Install {item}', slots: { item: words.STORE }, build: ({ item }) => installGoal(item, true) },
+  {
+    pattern: 'Click the heart after {song}',
+    slots: { song: words.SONGS },
+    build: ({ song }) => likeGoal(song),
+  },
+  { pattern: 'Get {item}', slots: { item: words.STORE }, build: ({ item }) => installGoal(item, true) },
   { pattern: 'Remove {item}', slots: { item: words.STORE }, build: ({ item }) => installGoal(item, false) },
   {
     pattern: 'Take photo',
@@ -249,7 +256,7 @@ function enter(text: string, submit: string | null, path: string, value: unknown
 
 const TEXT: Template[] = [
   {
-    pattern: 'Write note {note}',
+    pattern: 'Type "{note}" as a note and click Save',
     slots: { note: words.NOTES },
     build: ({ note }) =>
       moveGoal(
@@ -263,7 +270,7 @@ const TEXT: Template[] = [
       ),
   },
   {
-    pattern: 'Send {greeting} to {person}',
+    pattern: 'Type "{greeting}" to {person} and click Send',
     slots: { greeting: words.GREETINGS, person: words.CHATS },
     build: ({ greeting, person }) =>
       moveGoal(
@@ -273,7 +280,7 @@ const TEXT: Template[] = [
       ),
   },
   {
-    pattern: 'Add contact {name}',
+    pattern: 'Type "{name}" as a name and click Save',
     slots: { name: words.NEWCOMERS },
     build: ({ name }) =>
       moveGoal(
@@ -287,7 +294,7 @@ const TEXT: Template[] = [
       ),
   },
   {
-    pattern: 'Search Store for {item}',
+    pattern: 'Type "{item}" into Search',
     slots: { item: words.STORE },
     build: ({ item }) => moveGoal('input', 'store', enter(item, null, 'apps.store.query', item)),
   },

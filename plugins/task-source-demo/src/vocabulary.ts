@@ -12,6 +12,11 @@ const VALUES = ['on', 'off', 'start', 'end', 'focused'];
 /** All distinct words of labels, goals, kinds and values, sorted, without numbers. */
 export function vocabulary(): string[] {
   const sentences = [...labels(), ...[...allGoals()].map(({ sentence }) => sentence), ...KINDS, ...VALUES];
-  const words = sentences.flatMap((sentence) => sentence.split(' ')).filter((word) => !/^\d+$/.test(word));
+  const words = sentences.flatMap(wordsOf).filter((word) => !/^\d+$/.test(word));
   return [...new Set(words)].toSorted();
+}
+
+/** The words of a sentence, without quotes and commas. */
+export function wordsOf(sentence: string): string[] {
+  return sentence.replaceAll(/[",]/g, '').split(' ');
 }

@@ -75,10 +75,10 @@ describe('a published task', () => {
   it('makes a dead letter of an invalid task and continues', async () => {
     publish('{"description":');
     publish('{}');
-    publish('{"description":"Go home","max_step":3}');
+    publish('{"description":"Open Music","max_step":3}');
     publish('{"description":"   "}');
     publish('[1,2]');
-    publish('{"description":"Go home"}');
+    publish('{"description":"Open Music"}');
     await eventually('the good one', () => seen.length > 0);
     const records = await eventually('5 records', async () => {
       const found = await deadLetters();
@@ -95,9 +95,9 @@ describe('a published task', () => {
   });
 
   it('rolls a task out once where it is published twice under one id', async () => {
-    await world.bus.runs.publishTask(runId, { description: 'Go home' }, 'by-me');
-    await world.bus.runs.publishTask(runId, { description: 'Go home' }, 'by-me');
-    await world.bus.runs.publishTask(runId, { description: 'Go home' }, 'by-you');
+    await world.bus.runs.publishTask(runId, { description: 'Open Music' }, 'by-me');
+    await world.bus.runs.publishTask(runId, { description: 'Open Music' }, 'by-me');
+    await world.bus.runs.publishTask(runId, { description: 'Open Music' }, 'by-you');
     await eventually('both', () => seen.length >= 2);
     await drained(world.bus, STREAMS.tasks, `task-loader-${runId}`);
     await world.allSeen(runId);
@@ -106,10 +106,10 @@ describe('a published task', () => {
   });
 
   it('makes a dead letter of a task that comes after the end of the run', async () => {
-    publish('{"description":"Go home"}');
+    publish('{"description":"Open Music"}');
     await eventually('the rollout in time', () => seen.length > 0);
     await world.bus.runs.changePhase(runId, 'finished');
-    publish('{"description":"Go home"}');
+    publish('{"description":"Open Music"}');
     const [record] = await eventually('the record', async () => {
       const found = await deadLetters();
       return found.length > 0 ? found : null;

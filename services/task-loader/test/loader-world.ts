@@ -132,7 +132,7 @@ export class LoaderWorld {
   async turns(runId: string, seen: RolloutRequest[]): Promise<void> {
     for (let turn = 0; turn < 2; turn += 1) {
       const before = seen.length - training(seen).length;
-      await this.bus.runs.publishTask(runId, { description: 'Go home' }, `${runId}-turn-${before}`);
+      await this.bus.runs.publishTask(runId, { description: 'Open Music' }, `${runId}-turn-${before}`);
       await eventually('a turn', () => seen.length - training(seen).length > before);
     }
   }

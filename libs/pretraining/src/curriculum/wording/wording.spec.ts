@@ -93,12 +93,14 @@ describe('skeletons of goals', () => {
     expect(skeletonOf(goal)).toBe(skeleton);
   });
 
-  it.each(['Turn on Bluetooth', 'turn on "Dark mode"', 'Click on the "No" button.', 'Send hello to Anna'])(
-    'tell a goal of a benchmark or of the demo phone: %s',
-    (goal) => {
-      expect(isTaken(goal)).toBe(true);
-    },
-  );
+  it.each([
+    'Turn on Bluetooth',
+    'turn on "Dark mode"',
+    'Click on the "No" button.',
+    'Click the heart after River',
+  ])('tell a goal of a benchmark or of the demo phone: %s', (goal) => {
+    expect(isTaken(goal)).toBe(true);
+  });
 
   it('never become a goal: another wording is said', () => {
     const random = new Random(1);
