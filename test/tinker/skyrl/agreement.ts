@@ -11,7 +11,12 @@ import {
 } from '@ui-rl/plugin-kit';
 import { components } from '../../../plugins/engine-tinker/src';
 
-const QUESTIONS = ['Turn on Wi-Fi', 'Open Settings', 'Set Volume to 4', 'Type "hello" to Anna and click Send'];
+const QUESTIONS = [
+  'Turn on Wi-Fi',
+  'Open Settings',
+  'Set Volume to 4',
+  'Type "hello" to Anna and click Send',
+];
 const MAX_TOKENS = 12;
 const MAX_SEQUENCE = 512;
 const LEARNING_RATE = 5e-3;
