@@ -40,12 +40,11 @@ function* choices(slots: [string, readonly string[]][]): Generator<Record<string
   }
 }
 
-const FILLERS = /\b(please|the|app|page|screen|named|called)\b/g;
-
 const SYNONYMS: readonly [RegExp, string][] = [
   // Anchored to the start of a run of marks, which avoids quadratic backtracking: sentences are untrusted input.
   [/(?<![.!])[.!]+$/, ''],
-  [FILLERS, ' '],
+  // Not the names of slots in patterns.
+  [/(?<!\{)\b(please|the|app|page|screen|named|called)\b/g, ' '],
   [/\b(enable|switch on|activate)\b/g, 'turn on'],
   [/\b(disable|switch off|deactivate)\b/g, 'turn off'],
   [/\b(launch|start) (?=(settings|clock|notes|chat|people|music|store|camera)\b)/g, 'open '],
@@ -71,17 +70,14 @@ function matchOf(template: Template, regex: RegExp, sentence: string): Record<st
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
-const withoutFillers = (text: string) => text.replaceAll(FILLERS, ' ');
-
 const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 
 function regexOf({ pattern, slots }: Template): RegExp {
-  const parts = pattern.split(/(\{\w+\})/).map((part) => {
-    const slot = /^\{(\w+)\}$/.exec(part)?.[1];
-    if (slot === undefined) return escaped(withoutFillers(part.toLowerCase()));
-    return `(?<${slot}>${slots[slot].map((word) => escaped(word.toLowerCase())).join('|')})`;
-  });
-  return new RegExp(`^${parts.join('').replaceAll(/\s+/g, ' ').trim()}$`);
+  const source = normalize(pattern).replaceAll(
+    /\{(\w+)\}/g,
+    (_, slot: string) => `(?<${slot}>${slots[slot].map((word) => escaped(word.toLowerCase())).join('|')})`,
+  );
+  return new RegExp(`^${source}$`);
 }
 
 const REGEXES = TEMPLATES.map(regexOf);

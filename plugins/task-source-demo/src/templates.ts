@@ -159,7 +159,8 @@ function switchGoal(
 }
 
 function likeGoal(song: string): Meaning {
-  return switchGoal('music', true, ['like', 'like'], song, `apps.music.liked.${keyOf(song)}`);
+  const path = `apps.music.liked.${keyOf(song)}`;
+  return moveGoal('app', 'music', press('like', song, path, true), { [path]: false });
 }
 
 function installGoal(app: string, on: boolean): Meaning {
