@@ -56,7 +56,7 @@ test.each<[Action, number]>([
   expect(length(action)).toBe(tokens);
 });
 
-test('any text is spelled byte by byte, and typing a whole goal of the quickstart fits into its answers', async () => {
+test('any text is spelled byte by byte, and every text that a goal of the quickstart quotes can be typed', async () => {
   const registry = await loadComponents();
   const { rollout, tasks, eval_tasks } = readRunFile(
     { file: join(projectRoot, 'deploy/config/quickstart.yaml') },
@@ -68,6 +68,13 @@ test('any text is spelled byte by byte, and typing a whole goal of the quickstar
     expect({ text, tokens: length(text) }).toEqual({ text, tokens: Buffer.byteLength(text) });
     expect(folder.tokenizer.decode(folder.tokenizer.encode(text))).toBe(text);
   }
-  const longest = goals.toSorted((a, b) => b.length - a.length)[0];
-  expect(length({ action: 'type', text: longest })).toBeLessThan(rollout.max_tokens);
+  const quoted = goals.flatMap((goal) => [...goal.matchAll(/"([^"]+)"/g)].map(([, text]) => text));
+  expect(quoted.length).toBeGreaterThan(5);
+  for (const text of quoted) {
+    expect({ text, tokens: length({ action: 'type', text }) }).toEqual({
+      text,
+      tokens: Buffer.byteLength(text) + 2,
+    });
+    expect(Buffer.byteLength(text) + 2).toBeLessThan(rollout.max_tokens);
+  }
 });
