@@ -18,6 +18,7 @@ export {
   keptGradientName,
   keptName,
   keptAccumulatedName,
+  peakBytes,
   planSegments,
   type BackwardSegment,
   type Segment,

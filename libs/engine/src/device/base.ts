@@ -5,6 +5,7 @@ import {
   loadModelFolder,
   matricesOf,
   QuantizedWeights,
+  type Family,
   type ModelFolder,
   type QuantizableWeight,
   type Quantization,
@@ -12,6 +13,7 @@ import {
 } from '@ui-rl/models';
 import { EngineError } from '../errors';
 import { shareReporter, type ProgressReporter } from '../progress';
+import { SPIN_BRIEFLY } from './spinning';
 
 export type ComputeType = 'fp32' | 'fp16';
 
@@ -37,7 +39,9 @@ export interface Base {
   quantized: QuantizedWeights | undefined;
 }
 
-const LARGE_MODEL = 500_000_000;
+/** From this many weights on, sessions do not keep the memory of their last pass: together they would take gigabytes. */
+const LARGE_FOR_TRAINING = 500_000_000;
+const LARGE_FOR_SAMPLING = 1_000_000_000;
 
 export async function openBase(
   options: BaseOptions & { device: Device },
@@ -114,8 +118,18 @@ export function sessionOptions(
     halfProducts: compute === 'fp16',
     // Each session has its own threads: spinning idle ones would take the cores from the session that works.
     spinning: false,
-    arena: !isLarge(folder),
+    arena: weightsOf(folder.family) < LARGE_FOR_SAMPLING,
   };
+}
+
+/** Session options for training passes, whose results take more memory than those of sampling. */
+export function trainingSession(session: SessionOptions, folder: ModelFolder): SessionOptions {
+  return { ...session, ...SPIN_BRIEFLY, arena: keepsTrainingMemory(folder.family) };
+}
+
+/** Whether a training session keeps the memory of its last pass. */
+export function keepsTrainingMemory(family: Family): boolean {
+  return weightsOf(family) < LARGE_FOR_TRAINING;
 }
 
 /**
@@ -140,8 +154,6 @@ function quantize(
   return QuantizedWeights.open(weights, matrices, quantization, cacheDir, onShare);
 }
 
-/** From half a billion weights on, sessions that each keep the memory of their last pass would take gigabytes. */
-function isLarge({ family }: ModelFolder): boolean {
-  const sizes = family.parameters().map(({ shape }) => shape.reduce((a, b) => a * b, 1));
-  return sizes.reduce((a, b) => a + b, 0) >= LARGE_MODEL;
+function weightsOf(family: Family): number {
+  return family.parameters().reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
 }

@@ -1,5 +1,13 @@
 import { totalmem } from 'node:os';
-import { activationBytes, evaluateDim, extentsOf, planSegments, type Graph, type Value } from '@ui-rl/graph';
+import {
+  activationBytes,
+  evaluateDim,
+  extentsOf,
+  peakBytes,
+  planSegments,
+  type Graph,
+  type Value,
+} from '@ui-rl/graph';
 import {
   isHeldAsFloat32,
   isMappedAsFloat32,
@@ -13,9 +21,10 @@ import {
 } from '@ui-rl/models';
 import { CACHE_MEMORY_MB } from '../caches/cache-memory';
 import { PREFILL_TOKENS } from '../generation/generator';
-import { ACTIVATION_SHARE } from '../passes/choose-runner';
+import { ACTIVATION_SHARE, trainingShape } from '../passes/choose-runner';
 import { HEAD_LOGITS } from '../passes/layer-by-layer';
 import { DEFAULT_LIMITS } from '../training/micro-batches';
+import { keepsTrainingMemory } from './base';
 import { canMerge } from '../weights/sampling-weights';
 import { buildScoringGraph } from '../passes/graphs';
 
@@ -74,8 +83,10 @@ const CRITIC_BYTES = 50e6;
 const STATE_COPIES = 2;
 /** Share of a sequence's tokens that are trained. */
 const ANSWER_SHARE = 1 / 8;
-/** Peak memory of a training pass, derivatives included, as a multiple of its forward results. */
-const WHOLE_FACTOR = 1.2;
+/** Memory of a training pass as a multiple of the results that exist at once: kept memory grows by powers of two. */
+const WHOLE_FACTOR = 1.3;
+const KEPT_FACTOR = 2.6;
+/** Memory of a layer's derivatives and results as a multiple of its forward results. */
 const LAYER_FACTOR = 1.5;
 /** Bytes of the logits that a layer-by-layer pass holds at once; the factor adds their softmax and derivative. */
 const HEAD_LOGITS_BYTES = FLOAT * HEAD_LOGITS;
@@ -147,8 +158,15 @@ function trainingBytes(
     { images: 'none' },
   );
   const extents = extentsOf(graph.inputs, feeds);
-  const all = activationBytes(graph, extents);
-  if (all <= totalmem() * ACTIVATION_SHARE) return { bytes: all * WHOLE_FACTOR, layerByLayer: false };
+  const parts = {
+    role: 'policy',
+    family,
+    parameters: new Parameters({ weights, lora }),
+    mode: 'none',
+  } as const;
+  const peak = peakBytes(trainingShape(parts), extents);
+  const factor = keepsTrainingMemory(family) ? KEPT_FACTOR : WHOLE_FACTOR;
+  if (peak <= totalmem() * ACTIVATION_SHARE) return { bytes: peak * factor, layerByLayer: false };
   const logits = FLOAT * family.shape.vocabSize * count * answer;
   return { bytes: layerBytes(graph, scores, extents, logits), layerByLayer: true };
 }

@@ -17,7 +17,7 @@ import type { Pause } from '../passes/runner';
 import { VisionEncoder } from '../vision/vision-encoder';
 import { canMerge, MergedWeights, trainedWeights, type SamplingWeights } from '../weights/sampling-weights';
 import type { WeightSet } from '../weights/weight-set';
-import { SPIN_BRIEFLY } from './spinning';
+import { trainingSession } from './base';
 
 /**
  * How weights enter a model's graphs: all as constants, all as inputs, or as constants with an adapter as inputs; for
@@ -70,7 +70,7 @@ export class Network {
       vision: this.vision,
       trainsVision,
       parameters,
-      session: { ...session, ...SPIN_BRIEFLY },
+      session: trainingSession(session, folder),
       memory,
       pause,
       gradientCheckpointing,

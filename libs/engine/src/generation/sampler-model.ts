@@ -252,6 +252,7 @@ async function buildSession(
   const { graph, kv, states, parameterInputs } = family.buildForward({
     kind: 'sampler',
     parameters,
+    weightsFirst: memory.location === 'cpu',
     ...kind,
   });
   const caches = kv.flatMap(({ key, value }) => [key, value]);

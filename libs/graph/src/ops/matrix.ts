@@ -3,8 +3,8 @@ import { GraphError } from '../errors';
 import { float } from '../attributes';
 import type { Value } from '../graph';
 import { add } from './elementwise';
-import { single } from './build';
-import { reshape } from './shape';
+import { ints, single } from './build';
+import { reshape, transpose } from './shape';
 
 /** Options of `matmul`: last two axes transposed, result multiplied by `alpha`. */
 export interface MatmulOptions {
@@ -81,6 +81,19 @@ export function linear(x: Value, weight: Value, bias?: Value): Value {
   // Gemm broadcasts a bias over the result with a single thread before it multiplies.
   const shifted = bias === undefined ? product : add(product, bias);
   return reshape(shifted, [...x.shape.slice(0, -1), weight.shape[0]]);
+}
+
+/**
+ * {@link linear} as (weight · xᵀ)ᵀ. Up to twice as fast on CPUs for less than about 64 rows: before it multiplies, ONNX
+ * Runtime copies the second operand into another order, here the rows instead of the weight.
+ */
+export function linearOfFewRows(x: Value, weight: Value): Value {
+  const columns = transpose(flattenRows(x), [1, 0]);
+  const sameShape = ints(x.graph, [Number(weight.shape[1]), -1]);
+  // Without a node in between, ONNX Runtime merges the transposition into the product: half the speed for one row.
+  const apart = reshape(columns, sameShape, columns.shape);
+  const product = transpose(matmul(weight, apart), [1, 0]);
+  return reshape(product, [...x.shape.slice(0, -1), weight.shape[0]]);
 }
 
 /** A linear layer whose weight is stored [in, out] (as GPT-2's Conv1D does). */

@@ -1,4 +1,4 @@
-export { activationBytes } from './activations';
+export { activationBytes, peakBytes } from './activations';
 export {
   backwardSegment,
   forwardSegment,

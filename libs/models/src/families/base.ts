@@ -234,6 +234,8 @@ export interface SamplerOptions {
   images: boolean;
   /** of the pass `prompt` */
   attention?: AttentionKind;
+  /** whether large weights are the first operand of products with few rows, which suits CPUs. Default false */
+  weightsFirst?: boolean;
 }
 
 export interface TrainerOptions {

@@ -19,7 +19,12 @@ export interface BuilderOptions {
   fused?: boolean | undefined;
   /** whether there are few rows and no derivatives: layers of a stack without rows are then skipped. Default false */
   fewRows?: boolean | undefined;
+  /** see `SamplerOptions.weightsFirst`, default false */
+  weightsFirst?: boolean | undefined;
 }
+
+/** From this many numbers on, reading a weight takes longer than transposing a few rows. */
+const LARGE_WEIGHT = 2 ** 20;
 
 /** Builds the layers that all families share, over one graph and one source of parameters. */
 export class LayerBuilder {
@@ -61,12 +66,22 @@ export class LayerBuilder {
   /** Linear layer `name` (without `.weight`), with its adapter if it has one. */
   linear(x: Value, name: string, { inFeatures, outFeatures, bias }: LinearShape): Value {
     return this.graph.scope(name.split('.').at(-1) ?? name, () => {
-      const product = this.parameters.product(this.graph, x, `${name}.weight`, [outFeatures, inFeatures]);
+      const shape = [outFeatures, inFeatures] as const;
+      const linear = this.fewRows ? this.linearOfFewRows : ops.linear;
+      const product = this.parameters.product(this.graph, x, `${name}.weight`, shape, linear);
       const y = bias ? ops.add(product, this.weight(`${name}.bias`, [outFeatures])) : product;
       const lora = this.parameters.lora(this.graph, name, inFeatures, outFeatures);
       return lora === undefined ? y : ops.add(y, this.adapter(x, name, lora));
     });
   }
+
+  /** `ops.linear` for a few rows without derivatives. */
+  readonly linearOfFewRows = (x: Value, weight: Value): Value => {
+    const isLarge = Number(weight.shape[0]) * Number(weight.shape[1]) >= LARGE_WEIGHT;
+    return this.options.weightsFirst === true && isLarge
+      ? ops.linearOfFewRows(x, weight)
+      : ops.linear(x, weight);
+  };
 
   private adapter(x: Value, name: string, { a, b, scale, dropout }: LoraValues): Value {
     const rate = this.dropout ? dropout : 0;

@@ -32,8 +32,17 @@ export interface ParameterSource {
   get(graph: Graph, name: string, shape: readonly number[]): Value;
   /** the same weight in its storage type */
   stored(graph: Graph, name: string, shape: readonly number[]): Value;
-  /** x · Wᵀ for the weight [out, in] of a linear layer: [..., in] → [..., out] */
-  product(graph: Graph, x: Value, name: string, shape: readonly [number, number]): Value;
+  /**
+   * x · Wᵀ for the weight [out, in] of a linear layer: [..., in] → [..., out]. `linear` multiplies with a weight that
+   * is not packed, default `ops.linear`.
+   */
+  product(
+    graph: Graph,
+    x: Value,
+    name: string,
+    shape: readonly [number, number],
+    linear?: (x: Value, weight: Value) => Value,
+  ): Value;
   /** the matrices of a stack of linear layers without bias, as one weight [layers, out, in] */
   stack(graph: Graph, name: string, shape: readonly [number, number, number]): MatrixStack | PackedStack;
   /** the adapter of a linear layer or of a stack, if there is one */

@@ -57,12 +57,18 @@ export class Parameters implements ParameterSource {
     return remembered(this.asFloat32, name, () => ops.cast(stored, 'float32'));
   }
 
-  product(graph: Graph, x: Value, name: string, shape: readonly [number, number]): Value {
+  product(
+    graph: Graph,
+    x: Value,
+    name: string,
+    shape: readonly [number, number],
+    linear: (x: Value, weight: Value) => Value = ops.linear,
+  ): Value {
     const { packed, quantized } = this.options;
     const weight = packed === true && !this.isInput(name) ? quantized?.get(name) : undefined;
     return weight?.kind === 'int4'
       ? packedProduct(graph, x, name, weight)
-      : ops.linear(x, this.get(graph, name, shape));
+      : linear(x, this.get(graph, name, shape));
   }
 
   stored(graph: Graph, name: string, shape: readonly number[]): Value {

@@ -5,7 +5,7 @@ import { encodeFloats, encodeHeader, isFile, type FloatDtype } from './safetenso
 import { WeightStore } from './store';
 
 /**
- * Type of frozen weights: `auto` uses float32 for models of up to a gigabyte and the stored type for larger ones.
+ * Type of frozen weights: `auto` uses float32 for models of up to 4 GiB in that type and the stored type for larger ones.
  * Weights are mapped from files, from a converted copy in the cache if the stored type differs; only weights of tiny
  * models are converted in memory.
  */
@@ -14,7 +14,7 @@ export type WeightType = 'auto' | 'fp32' | 'bf16' | 'fp16';
 /** Models up to this size in float32 are converted in memory, where every session has its own copy. */
 const IN_MEMORY_LIMIT = 64 * 1024 ** 2;
 /** Up to this size, `auto` is float32. */
-const FLOAT32_LIMIT = 1024 ** 3;
+const FLOAT32_LIMIT = 4 * 1024 ** 3;
 
 const fileTypes: Record<Exclude<WeightType, 'auto'>, FloatDtype> = { fp32: 'F32', bf16: 'BF16', fp16: 'F16' };
 

@@ -223,8 +223,13 @@ export function buildDecoder(
 }
 
 /** The output layer: hidden states [M, hidden] → logits [M, vocab]. */
-export function buildLogits(build: LayerBuilder, text: DecoderConfig, hidden: Value): Value {
+export function buildLogits(
+  build: LayerBuilder,
+  text: DecoderConfig,
+  hidden: Value,
+  linear: (x: Value, weight: Value) => Value = ops.linear,
+): Value {
   return build.graph.scope('lm_head', () =>
-    ops.linear(hidden, build.weight(text.outputWeight, [text.vocabSize, text.hiddenSize])),
+    linear(hidden, build.weight(text.outputWeight, [text.vocabSize, text.hiddenSize])),
   );
 }

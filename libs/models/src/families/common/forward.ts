@@ -160,7 +160,7 @@ const attentions = {
  */
 export function buildSampler(
   model: VisionLanguageModel,
-  { parameters, images, pass, attention: kind }: SamplerOptions,
+  { parameters, images, pass, attention: kind, weightsFirst }: SamplerOptions,
 ): SamplerForward {
   const { name, text } = model;
   const graph = new Graph(`${name} ${pass}`);
@@ -170,7 +170,11 @@ export function buildSampler(
   const inputs = declareText(graph, text, pass === 'token' ? 1 : 'T');
   if (images) inputs.images = declareImageRows(graph, declareFeatures(graph, featurePorts(model)));
   const select = pickRows(graph.input('last_rows', 'int64', ['B']));
-  const build = new LayerBuilder(graph, parameters, { attention: kind, fewRows: pass === 'token' });
+  const build = new LayerBuilder(graph, parameters, {
+    attention: kind,
+    fewRows: pass === 'token',
+    weightsFirst,
+  });
   const within = attentions[pass](build, text);
   const attention: Attention = (layer, projections) => {
     const { key, value } = kvPorts(layer);
@@ -180,7 +184,7 @@ export function buildSampler(
   };
   const recurrence = text.linearAttention && passRecurrence(graph, text.linearAttention, pass);
   const hidden = buildDecoder(build, text, inputs, { attention, recurrence, select });
-  const logits = buildLogits(build, text, hidden);
+  const logits = buildLogits(build, text, hidden, build.linearOfFewRows);
   graph.output('logits', logits);
   const inverse = graph.input('inverse_temperature', 'float32', ['B']);
   graph.output('probabilities', ops.softmax(ops.mul(logits, ops.unsqueeze(inverse, [1])), 1));

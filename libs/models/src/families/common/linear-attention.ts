@@ -94,11 +94,15 @@ export interface Recurrence {
   recur(layer: number, inputs: PackedDelta): Value;
 }
 
-/** Σⱼ weight[:, j] · x shifted by j tokens, in differentiable operations; zeros precede the first token. */
-function convolveWhole(x: Value, weight: Value): Value {
+/**
+ * silu of Σⱼ weight[:, j] · x shifted by j tokens, in differentiable operations. For more than one token twice as fast
+ * on CPUs as `ops.causalConvolution`.
+ * @param past [B, kernel-1, C] inputs before the first token; default: zeros
+ */
+export function convolveWhole(x: Value, weight: Value, past?: Value): Value {
   const [B, T, C] = x.shape;
   const K = Number(weight.shape[2]);
-  const padded = ops.concat([ops.full(x.graph, [B, K - 1, C], 0), x], 1);
+  const padded = ops.concat([past ?? ops.full(x.graph, [B, K - 1, C], 0), x], 1);
   const taps = ops.split(ops.transpose(ops.reshape(weight, [C, K])), Array<number>(K).fill(1), 0);
   const shifted = taps.map((tap, j) => ops.mul(ops.slice(padded, 1, j, `${T}+${j}`), tap));
   return ops.silu(shifted.reduce((a, b) => ops.add(a, b)));

@@ -1,7 +1,12 @@
 import { ops, type Graph, type Value } from '@ui-rl/graph';
 import type { SamplerOptions, StatePort } from '../base';
 import type { DecoderConfig } from './decoder-config';
-import { convolvedSize, type LinearAttentionConfig, type Recurrence } from './linear-attention';
+import {
+  convolvedSize,
+  convolveWhole,
+  type LinearAttentionConfig,
+  type Recurrence,
+} from './linear-attention';
 
 /**
  * The states of a decoder's linear-attention layers: the last inputs of the convolution, and the state of the delta
@@ -69,8 +74,12 @@ export function passRecurrence(
     convolve: (layer, x, weight) => {
       const { inputs } = portsOf(config, layer);
       const past = pastOf(inputs);
+      if (padding !== undefined) {
+        graph.output(inputs.next, lastInputs(x, past, padding));
+        return convolveWhole(x, weight, past);
+      }
       const { y, state } = ops.causalConvolution(x, weight, past);
-      graph.output(inputs.next, padding === undefined ? state : lastInputs(x, past, padding));
+      graph.output(inputs.next, state);
       return y;
     },
     recur: (layer, { decay, beta, ...packed }) => {
