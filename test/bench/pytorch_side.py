@@ -40,7 +40,10 @@ class Batch:
         found = [image for sample in samples for image in sample["images"]]
         patches = [self.patches[image["name"]] for image in found]
         if not self.is_qwen:
-            return {"pixel_values": torch.stack([self.tiles(*pair) for pair in zip(patches, found, strict=True)])}
+            tiles = [self.tiles(*pair) for pair in zip(patches, found, strict=True)]
+            # Idefics takes the tiles of each image apart, InternVL and Gemma those of all images.
+            join = torch.stack if self.config.model_type in ("idefics2", "idefics3", "smolvlm") else torch.cat
+            return {"pixel_values": join(tiles)}
         return {
             "pixel_values": self.frames(torch.cat(patches)),
             "image_grid_thw": torch.tensor([image["grid"] for image in found]),
@@ -55,6 +58,7 @@ class Batch:
     def tiles(self, patches: torch.Tensor, image: dict) -> torch.Tensor:
         """Patches, row by row → [tiles, 3, height, width]."""
         edge = self.config.vision_config.patch_size
+        edge = edge[0] if isinstance(edge, list) else edge
         tiles, rows, columns = image["grid"]
         cut = patches.view(tiles, rows, columns, 3, edge, edge)
         return cut.permute(0, 3, 1, 4, 2, 5).reshape(tiles, 3, rows * edge, columns * edge)
@@ -70,6 +74,8 @@ class Batch:
             inputs["attention_mask"] = pad_sequence(ones, batch_first=True, padding_side=side)
         if self.is_qwen:
             inputs["mm_token_type_ids"] = (padded == self.config.image_token_id).int()
+        elif self.config.model_type == "gemma3":
+            inputs["token_type_ids"] = (padded == self.config.image_token_id).int()
         return inputs
 
     def passes(self, count: int, rows: int, masked: bool) -> list[dict]:
@@ -98,7 +104,8 @@ class Side:
         self.peft = PeftModel.from_pretrained(base, adapter, is_trainable=True)
         self.model = self.peft.get_base_model()
         self.trained = [weight for weight in self.peft.parameters() if weight.requires_grad]
-        self.watch_tower(getattr(self.model.model, "visual", None) or self.model.model.vision_model)
+        towers = (getattr(self.model.model, name, None) for name in ("visual", "vision_model", "vision_tower"))
+        self.watch_tower(next(tower for tower in towers if tower is not None))
         self.optimizer = torch.optim.AdamW(
             self.trained, lr=learning_rate, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.0, fused=True
         )

@@ -5,7 +5,7 @@ import { Parameters } from './parameters';
 
 /** The operation that multiplies with the weight of a linear layer. */
 function productWith(size: number, options: BuilderOptions): string {
-  const weights = WeightStore.ofShapes([{ name: 'layer.weight', shape: [size, size], initial: 'normal' }]);
+  const weights = WeightStore.ofShapes([{ name: 'layer.weight', shape: [size, size] }]);
   const graph = new Graph('layer');
   const build = new LayerBuilder(graph, new Parameters({ weights }), options);
   build.linear(graph.input('x', 'float32', ['B', size]), 'layer', {
