@@ -132,6 +132,10 @@ export class FlagReader {
     if (found === undefined) {
       const hint = UNSUPPORTED[name];
       if (hint !== undefined) throw settingsError('unsupported', `${written}: ${hint}`);
+      const list = this.index.options.find(
+        ({ path, info }) => info.choice?.many && name.startsWith(`${path}.`),
+      );
+      if (list !== undefined) throw inAList(flag, list);
       throw settingsError('unknown', `unknown option ${written}.${similarOptions(name, this.index, '--')}`);
     }
     const { path, info, owner } = found;
@@ -167,6 +171,17 @@ export class FlagReader {
 /** Hints at options with a name like that of an unknown one. @param prefix of each name */
 export function similarOptions(path: string, index: OptionIndex, prefix = ''): string {
   return didYouMean(path, index.paths, (each) => `${prefix}${each}`) || ' See --help for all';
+}
+
+/** The error of a flag for an option of a component in a list, of which there may be several. */
+function inAList({ name, written, text }: Flag, { path, info }: IndexedOption): Error {
+  const option = name.slice(path.length + 1);
+  const example = JSON.stringify([{ [choiceKey(info.choice!.kind)]: '…', [option]: parseJson(text ?? '…') }]);
+  return settingsError(
+    'unknown',
+    `unknown option ${written}: ${path} is a list. Set ${option} in the run file, or give the whole list as JSON: ` +
+      `--${path} '${example}'`,
+  );
 }
 
 function isChoice({ info }: Target): boolean {

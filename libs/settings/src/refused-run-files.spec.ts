@@ -324,6 +324,14 @@ describe('a run file that is wrong', () => {
     [['--training.seed', '1', '--training.seed', '2'], /training.seed is given twice/],
     [['seed=1'], /expected an option such as --training.seed 1, found "seed=1"/],
     [['--xyzzy', '1'], /unknown option --xyzzy. See --help/],
+    [
+      ['--rewards.early_finish', '0.3'],
+      /unknown option --rewards.early_finish: rewards is a list.* --rewards '\[{"name":"…","early_finish":0.3}\]'/,
+    ],
+    [
+      ['--eval_tasks.start', 'near'],
+      /eval_tasks is a list.* --eval_tasks '\[{"source_type":"…","start":"near"}\]'/,
+    ],
   ])('refuses the flags %j', (flags, message) => {
     expect(() => read({ flags: [...MINIMAL, ...flags] })).toThrow(message);
   });
