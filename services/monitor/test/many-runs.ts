@@ -1,3 +1,4 @@
+import { makeRollout } from '@ui-rl/testkit';
 import type { DataSource } from 'typeorm';
 
 /** A run that trains: 500 steps of 60 metrics, 10,000 episodes. */
@@ -37,13 +38,16 @@ export async function fillWithRuns(dataSource: DataSource): Promise<void> {
   }
 }
 
+const REQUEST = JSON.stringify(makeRollout());
+
 /** Statements that insert `count` episodes of one turn; `run` is an expression of their number `n`. */
 function episodes(run: string, part: number, count: number): string[] {
   return [
     `INSERT INTO trajectories (id, run_id, purpose, group_id, group_index, task_id, description, status, success,
        reward, rewards, turn_count, token_count, policy_version, request, actor, started_at, finished_at)
      SELECT '${part}-' || n, ${run}, 'train', 'g' || n / 8, n / 8, 'task-' || n % 40, 'Open the settings ' || n % 40,
-       'completed', random() < 0.5, random(), '{}', 1, 12, n / 20, '{"indexInGroup": 0}', 'actor-1',
+       'completed', random() < 0.5, random(), '{}', 1, 12, n / 20,
+       '${REQUEST}'::jsonb || jsonb_build_object('rolloutId', '${part}-' || n, 'runId', ${run}), 'actor-1',
        now() - (${count} - n) * interval '50 milliseconds' - interval '1 second',
        now() - (${count} - n) * interval '50 milliseconds'
      FROM generate_series(1, ${count}) n`,
