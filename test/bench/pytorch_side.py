@@ -41,8 +41,8 @@ class Batch:
         patches = [self.patches[image["name"]] for image in found]
         if not self.is_qwen:
             tiles = [self.tiles(*pair) for pair in zip(patches, found, strict=True)]
-            # Idefics takes the tiles of each image apart, InternVL and Gemma those of all images.
-            join = torch.stack if self.config.model_type in ("idefics2", "idefics3", "smolvlm") else torch.cat
+            # InternVL and Gemma take the tiles of all images together, the others those of each image apart.
+            join = torch.cat if self.config.model_type in ("internvl", "gemma3") else torch.stack
             return {"pixel_values": join(tiles)}
         return {
             "pixel_values": self.frames(torch.cat(patches)),

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { LocalEngine, supervisedStep, type TrainedSequence } from '@ui-rl/engine';
 import { loadModelFolder, type ModelFolder, type ProcessedImage } from '@ui-rl/models';
 import sharp from 'sharp';
 import { adapterOf, SUPERVISED } from './trained';
-import { ownPeakRss, timed } from './measure';
+import { ownPeakRss, ownPrivateBytes, timed } from './measure';
 import type { BenchOptions, PartResult } from './parts';
 
 const SAMPLES = 2;
@@ -107,12 +106,7 @@ class MemoryWatch {
   }
 
   private look(): void {
-    try {
-      const kilobytes = /^RssAnon:\s+(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
-      this.peak = Math.max(this.peak, Number(kilobytes ?? 0) * 1024);
-    } catch {
-      // Not Linux: /proc is not available.
-    }
+    this.peak = Math.max(this.peak, ownPrivateBytes());
   }
 }
 

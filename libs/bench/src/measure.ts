@@ -38,6 +38,11 @@ export function ownPeakRss(): number {
   return process.resourceUsage().maxRSS * 1024;
 }
 
+/** Memory of this process without mapped files, in bytes; 0 if the system has no /proc. */
+export function ownPrivateBytes(): number {
+  return statusOf(process.pid, 'RssAnon') * 1024;
+}
+
 /** Peak resident set of another process, in bytes; 0 if the system has no /proc. */
 export function peakRssOf(pid: number | undefined): number {
   return pid === undefined ? 0 : statusOf(pid, 'VmHWM') * 1024;

@@ -8,7 +8,7 @@ const PAGES: [name: string, path: string, ready: string][] = [
   ['runs', '/', '.rows tbody tr'],
   ['a run', `/runs/${BUSY}`, '.chart canvas'],
   ['its steps', `/runs/${BUSY}/steps`, '.steps tbody tr'],
-  ['an episode', '/episodes/1-1', '.player, .tokens'],
+  ['an episode', '/episodes/1-1', '.token-view .sampled'],
   ['its episodes', `/runs/${BUSY}/episodes`, '.episodes tbody tr'],
 ];
 

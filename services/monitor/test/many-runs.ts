@@ -53,7 +53,7 @@ function episodes(run: string, part: number, count: number): string[] {
      FROM generate_series(1, ${count}) n`,
     `INSERT INTO turns (trajectory_id, index, prompt_token_ids, prompt_images, image_tokens, token_ids, logprobs,
        temperature, policy_version, adapter_digest, text, actions, screenshot, policy_ms, env_ms)
-     SELECT '${part}-' || n, 0, '{1}', '{}', 0, '{2}', '{-1}', 1, n / 20, '', '', '[]',
+     SELECT '${part}-' || n, 0, '{1}', '{}', 0, '{2}', '{-1}', 1, n / 20, '', '{"action":"finish"}', '[]',
        encode(sha256(n::text::bytea), 'hex'), 1, 1
      FROM generate_series(1, ${count}) n`,
   ];

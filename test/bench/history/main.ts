@@ -6,10 +6,10 @@ import { loadModelFolder, makeRenderer, type ModelFolder } from '@ui-rl/models';
 import type { Datum } from '@ui-rl/plugin-kit';
 import { readCliSettings } from '@ui-rl/settings';
 import { makeRollout, makeTrajectory } from '@ui-rl/testkit';
-import sharp from 'sharp';
 import { buildPrompt, type PastTurn } from '../../../libs/episode/src/prompt';
 import { mergeContinuations } from '../../../services/learner/src/training/merge-continuations';
 import { sequenceOf, toTrain, type TurnSequence } from '../../../services/learner/src/training/turn-data';
+import { screens, type Shown } from '../screens';
 
 const HELP = `npm run bench:history -- [options]      a training step over episodes of ten turns, by rollout.history_screenshots
 
@@ -23,23 +23,6 @@ const TURNS = 10;
 const SCREEN = { width: 160, height: 224 };
 const COUNTS = [1, 2, 5, TURNS];
 const LORA = { rank: 32, alpha: 64, targets: 'all-linear', dropout: 0, vision: false, rslora: false };
-
-interface Shown {
-  png: Uint8Array;
-  sha256: string;
-}
-
-async function screens(folder: ModelFolder, count: number): Promise<Shown[]> {
-  return Promise.all(
-    Array.from({ length: count }, async (_, index) => {
-      const background = { r: index % 256, g: 255 - (index % 256), b: 99 };
-      const png = await sharp({ create: { ...SCREEN, channels: 3, background } })
-        .png()
-        .toBuffer();
-      return { png, sha256: (await folder.imageProcessor.measure(png)).sha256 };
-    }),
-  );
-}
 
 /** The turns of an episode, as the learner reads them from its trajectory. */
 async function turnsOf(
@@ -163,7 +146,7 @@ async function main(): Promise<void> {
   });
   if (values.help) return console.log(HELP);
   const folder = await loadModelFolder(values.model);
-  const shown = await screens(folder, Number(values.episodes) * TURNS);
+  const shown = await screens(folder, SCREEN, Number(values.episodes) * TURNS);
   const settings: Setting[] = [];
   for (const count of COUNTS) settings.push(await settingOf(folder, shown, count));
   if (Number(values.rounds) > 0) await measure(folder, shown, settings, Number(values.rounds));

@@ -1,12 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { LocalEngine } from '@ui-rl/engine';
 import { loadModelFolder, makeRenderer, promptChunks, type ModelFolder } from '@ui-rl/models';
 import { readCliSettings } from '@ui-rl/settings';
-import sharp from 'sharp';
 import { buildPrompt, type PastTurn } from '../../../libs/episode/src/prompt';
 import { withoutEnd } from '../../../libs/bench/src/generation';
-import { rm } from 'node:fs/promises';
+import { ownPrivateBytes } from '../../../libs/bench/src/measure';
+import { screens } from '../screens';
 
 const HELP = `npm run bench:long-prompts -- [options]      ten turns with long prompts: time and memory of each turn
 
@@ -19,36 +19,11 @@ const TURNS = 10;
 /** The length of a click in JSON. */
 const NEW_TOKENS = 16;
 
-interface Shown {
-  png: Uint8Array;
-  sha256: string;
-}
-
 /** The side of a square screenshot that becomes about this many tokens. */
 async function sideFor({ imageProcessor }: ModelFolder, tokens: number): Promise<number> {
   let side = 64;
   while (imageProcessor.tokensOf({ width: side, height: side }) < tokens && side < 4_096) side += 32;
   return side;
-}
-
-/** Screenshots with a line of text, each another one. */
-async function screens(folder: ModelFolder, side: number, count: number): Promise<Shown[]> {
-  return Promise.all(
-    Array.from({ length: count }, async (_, index) => {
-      const svg = `<svg width="${side}" height="${side}"><text x="20" y="60" font-size="32">Screen ${index}</text></svg>`;
-      const background = { r: 240 - 10 * index, g: 240, b: 200 + index };
-      const png = await sharp({ create: { width: side, height: side, channels: 3, background } })
-        .composite([{ input: Buffer.from(svg) }])
-        .png()
-        .toBuffer();
-      return { png, sha256: (await folder.imageProcessor.measure(png)).sha256 };
-    }),
-  );
-}
-
-/** Private memory of this process in GB, without the mapped pages of weights. */
-function privateGigabytes(): number {
-  return Number(/RssAnon:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))![1]) / 1e6;
 }
 
 async function main(): Promise<void> {
@@ -64,7 +39,7 @@ async function main(): Promise<void> {
   const wanted = Number(values.tokens ?? 4_000);
   const folder = await loadModelFolder(values.model ?? readCliSettings().models.small);
   const side = await sideFor(folder, wanted / newest);
-  const shown = await screens(folder, side, TURNS + newest - 1);
+  const shown = await screens(folder, { width: side, height: side }, TURNS + newest - 1);
   const endless = await withoutEnd(folder.dir);
   const engine = await LocalEngine.start({
     modelDir: endless,
@@ -107,7 +82,7 @@ async function main(): Promise<void> {
       const seconds = (performance.now() - began) / 1000;
       const turn = index - newest + 2;
       process.stdout.write(
-        `turn ${turn}: ${tokenIds.length} tokens, ${seconds.toFixed(1)} s, ${privateGigabytes().toFixed(2)} GB\n`,
+        `turn ${turn}: ${tokenIds.length} tokens, ${seconds.toFixed(1)} s, ${(ownPrivateBytes() / 1e9).toFixed(2)} GB\n`,
       );
     }
     past.push({ screenshot: sha256, text: prompt.text, answer: '{"action":"click","x":10,"y":20}' });

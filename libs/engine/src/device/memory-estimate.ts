@@ -26,7 +26,7 @@ import { HEAD_LOGITS } from '../passes/layer-by-layer';
 import { DEFAULT_LIMITS } from '../training/micro-batches';
 import { keepsTrainingMemory } from './base';
 import { canMerge } from '../weights/sampling-weights';
-import { buildScoringGraph } from '../passes/graphs';
+import { buildScoringGraph, type GraphParts } from '../passes/graphs';
 
 /** A run to estimate: it trains an adapter over frozen weights on the CPU. */
 export interface MemoryQuestion {
@@ -146,8 +146,9 @@ function trainingBytes(
   sequence: number,
 ): { bytes: number; layerByLayer: boolean } {
   const weights = WeightStore.ofShapes(family.parameters());
-  const parameters = new Parameters({ weights, lora });
-  const { graph, scores } = buildScoringGraph({ role: 'policy', family, parameters, mode: 'none' });
+  const parts = (): GraphParts => {
+    return { role: 'policy', family, parameters: new Parameters({ weights, lora }), mode: 'none' };
+  };
   const count = Math.max(1, Math.min(DEFAULT_LIMITS.rows, Math.floor(DEFAULT_LIMITS.tokens / sequence)));
   const answer = Math.ceil(sequence * ANSWER_SHARE);
   const tokenIds = Array.from({ length: sequence }, () => 0);
@@ -157,16 +158,12 @@ function trainingBytes(
     [],
     { images: 'none' },
   );
-  const extents = extentsOf(graph.inputs, feeds);
-  const parts = {
-    role: 'policy',
-    family,
-    parameters: new Parameters({ weights, lora }),
-    mode: 'none',
-  } as const;
-  const peak = peakBytes(trainingShape(parts), extents);
+  const whole = trainingShape(parts());
+  const extents = extentsOf(whole.inputs, feeds);
+  const peak = peakBytes(whole, extents);
   const factor = keepsTrainingMemory(family) ? KEPT_FACTOR : WHOLE_FACTOR;
   if (peak <= totalmem() * ACTIVATION_SHARE) return { bytes: peak * factor, layerByLayer: false };
+  const { graph, scores } = buildScoringGraph(parts());
   const logits = FLOAT * family.shape.vocabSize * count * answer;
   return { bytes: layerBytes(graph, scores, extents, logits), layerByLayer: true };
 }
