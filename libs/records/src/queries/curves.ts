@@ -52,34 +52,44 @@ async function trainingCurve(dataSource: DataSource, runId: string): Promise<Tra
 
 interface StepRow {
   step: number;
-  at: number;
-  tokens: number;
+  at: Date;
   episodes: number;
-  metrics: Record<string, number> | null;
+  metrics: Record<string, number>;
 }
+
+/** The number of trained tokens of a step. */
+const TOKENS = 'optim/tokens';
 
 async function stepCurves(
   dataSource: DataSource,
   runId: string,
   wanted: readonly string[] | undefined,
 ): Promise<StepCurves> {
-  const some = `(SELECT jsonb_object_agg(name, metrics -> name) FROM unnest($2::text[]) AS name
-    WHERE jsonb_exists(metrics, name))`;
+  // "||" decompresses the metrics of a step once, not for each name.
+  const some = `(SELECT jsonb_object_agg(name, whole -> name)
+    FROM (SELECT metrics || '{}' AS whole OFFSET 0) one, unnest($2::text[]) AS name WHERE jsonb_exists(whole, name))`;
   const rows = await dataSource.query<StepRow[]>(
-    `SELECT DISTINCT ON (step) step, extract(epoch FROM at)::float8 AS at, cardinality(rollout_ids) AS episodes,
-       COALESCE((metrics ->> 'optim/tokens')::float8, 0) AS tokens, ${wanted === undefined ? 'metrics' : some} AS metrics
+    `SELECT DISTINCT ON (step) step, at, cardinality(rollout_ids) AS episodes,
+       ${wanted === undefined ? 'metrics' : `COALESCE(${some}, '{}')`} AS metrics
      FROM steps WHERE run_id = $1 ORDER BY step, steps.at DESC`,
-    wanted === undefined ? [runId] : [runId, wanted],
+    wanted === undefined ? [runId] : [runId, [...wanted, TOKENS]],
   );
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row.metrics ?? {})))].toSorted();
-  const column = (name: string) => rows.map((row) => row.metrics?.[name] ?? null);
+  const names = [...new Set(wanted ?? rows.flatMap((row) => Object.keys(row.metrics)))].toSorted();
+  const column = (name: string) => rows.map((row) => row.metrics[name] ?? null);
+  const metrics = Object.fromEntries(names.map((name) => [name, column(name)]));
   return {
     step: rows.map((row) => row.step),
-    at: rows.map((row) => row.at),
-    tokens: sums(rows.map((row) => row.tokens)),
+    at: rows.map((row) => secondsOf(row.at)),
+    tokens: sums(rows.map((row) => row.metrics[TOKENS] ?? 0)),
     episodes: sums(rows.map((row) => row.episodes)),
-    metrics: Object.fromEntries(names.map((name) => [name, column(name)])),
+    metrics: Object.fromEntries(
+      Object.entries(metrics).filter(([, values]) => values.some((value) => value !== null)),
+    ),
   };
+}
+
+function secondsOf(date: Date): number {
+  return date.getTime() / 1_000;
 }
 
 /** The sum up to and including each place. */
@@ -100,38 +110,52 @@ export async function listMetrics(dataSource: DataSource, runId: string): Promis
 /** Interval lengths in seconds; the finest with at most 120 points is used. */
 const INTERVALS = [10, 30, 60, 300, 900, 3600, 21_600, 86_400];
 
+interface BucketRow {
+  from: Date;
+  to: Date;
+  episodes: number;
+  invalid: number;
+}
+
 async function throughput(dataSource: DataSource, runId: string): Promise<Curves['throughput']> {
-  const [{ from, to, is_over: isOver }] = await dataSource.query<
-    { from: number | null; to: number | null; is_over: boolean }[]
-  >(
-    `SELECT extract(epoch FROM min(started_at))::float8 AS from, extract(epoch FROM max(finished_at))::float8 AS to,
-       (SELECT phase IN ('finished', 'failed', 'stopped') FROM runs WHERE id = $1) IS TRUE AS is_over
-     FROM trajectories WHERE run_id = $1`,
+  const rows = await dataSource.query<BucketRow[]>(
+    `SELECT min(started_at) AS from, max(finished_at) AS to, count(*)::int AS episodes,
+       (count(*) FILTER (WHERE status = 'invalid'))::int AS invalid
+     FROM trajectories WHERE run_id = $1
+     GROUP BY date_bin('${INTERVALS[0]} seconds', finished_at, 'epoch') ORDER BY 2`,
     [runId],
   );
-  const seconds = INTERVALS.find((length) => ((to ?? 0) - (from ?? 0)) / length <= 120) ?? 86_400;
-  // An active run that has no new episode is slow: the time since the last one counts.
-  const until = isOver ? (to ?? 0) : Math.max(to ?? 0, Date.now() / 1_000);
-  const rows = await dataSource.query<{ bucket: number; episodes: number; invalid: number }[]>(
-    `SELECT floor(extract(epoch FROM finished_at) / $2)::int AS bucket, count(*)::int AS episodes,
-       (count(*) FILTER (WHERE status = 'invalid'))::int AS invalid
-     FROM trajectories WHERE run_id = $1 GROUP BY bucket ORDER BY bucket`,
-    [runId, seconds],
+  const [{ is_over: isOver }] = await dataSource.query<{ is_over: boolean }[]>(
+    `SELECT (SELECT phase IN ('finished', 'failed', 'stopped') FROM runs WHERE id = $1) IS TRUE AS is_over`,
+    [runId],
   );
-  const byBucket = new Map(rows.map((row) => [row.bucket, row]));
-  const first = rows.at(0)?.bucket ?? 0;
-  const count = rows.length === 0 ? 0 : rows[rows.length - 1].bucket - first + 1;
+  const from = Math.min(...rows.map((row) => secondsOf(row.from)));
+  const to = rows.length === 0 ? 0 : secondsOf(rows[rows.length - 1].to);
+  const seconds = INTERVALS.find((length) => (to - from) / length <= 120) ?? INTERVALS[INTERVALS.length - 1];
+  // An active run that has no new episode is slow: the time since the last one counts.
+  const until = isOver ? to : Math.max(to, Date.now() / 1_000);
+  const bucketOf = (row: BucketRow) => Math.floor(secondsOf(row.to) / seconds);
+  const first = rows.length === 0 ? 0 : bucketOf(rows[0]);
+  const count = rows.length === 0 ? 0 : bucketOf(rows[rows.length - 1]) - first + 1;
   // A pause is drawn as zeros, not as a gap.
-  const buckets = Array.from({ length: Math.min(count, 2_000) }, (_, index) => first + index);
+  const zeros = () => Array.from({ length: Math.min(count, 2_000) }, () => 0);
+  const [episodes, invalid] = [zeros(), zeros()];
+  for (const row of rows) {
+    const index = bucketOf(row) - first;
+    if (index >= episodes.length) break;
+    episodes[index] += row.episodes;
+    invalid[index] += row.invalid;
+  }
+  const buckets = episodes.map((_, index) => first + index);
   return {
     seconds,
     at: buckets.map((bucket) => bucket * seconds),
     covered: buckets.map((bucket) => {
-      const [start, end] = [Math.max(bucket * seconds, from ?? 0), Math.min((bucket + 1) * seconds, until)];
+      const [start, end] = [Math.max(bucket * seconds, from), Math.min((bucket + 1) * seconds, until)];
       return Math.max(0, end - start);
     }),
-    episodes: buckets.map((bucket) => byBucket.get(bucket)?.episodes ?? 0),
-    invalid: buckets.map((bucket) => byBucket.get(bucket)?.invalid ?? 0),
+    episodes,
+    invalid,
   };
 }
 

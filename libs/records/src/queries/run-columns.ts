@@ -13,9 +13,12 @@ export async function successRates(
        SELECT DISTINCT ON (s.run_id, s.step) s.run_id, s.step,
          round((s.metrics ->> 'env/all/success')::numeric, 2)::float8 AS rate
        FROM steps s
-       JOIN (SELECT run_id, max(step) AS newest FROM steps WHERE run_id = ANY($1) GROUP BY run_id) runs
-         USING (run_id)
-       WHERE s.step % ${EVERY} = 0 OR s.step = newest
+       JOIN (
+         SELECT run_id, newest, ${EVERY} AS every
+         FROM (SELECT run_id, max(step) AS newest FROM steps WHERE run_id = ANY($1) GROUP BY run_id) latest
+         OFFSET 0 -- computes the distance once per run, not per step
+       ) runs USING (run_id)
+       WHERE s.step % every = 0 OR s.step = newest
        ORDER BY s.run_id, s.step, s.at DESC
      ) points WHERE rate IS NOT NULL GROUP BY run_id`,
     [runIds],

@@ -23,15 +23,15 @@ interface RunRow extends RunLabels {
   phase_since: Date | null;
   phase_reason: string | null;
   steps: number;
-  episodes: number;
-  invalid: number;
+  /** All, and invalid ones. */
+  episodes: [number, number];
 }
 
 const RUNS = `
   SELECT r.id, r.created_at, r.phase, r.phase_since, r.phase_reason, r.name, r.notes, r.tags, r.archived,
     COALESCE((SELECT max(s.step) FROM steps s WHERE s.run_id = r.id), 0)::int AS steps,
-    (SELECT count(*) FROM trajectories t WHERE t.run_id = r.id)::int AS episodes,
-    (SELECT count(*) FROM trajectories t WHERE t.run_id = r.id AND t.status = 'invalid')::int AS invalid
+    (SELECT ARRAY[count(*), count(*) FILTER (WHERE t.status = 'invalid')]::int[]
+     FROM trajectories t WHERE t.run_id = r.id) AS episodes
   FROM runs r`;
 
 /**
@@ -130,24 +130,45 @@ export async function findConfiguration(
   return row ?? null;
 }
 
+interface DetailRow extends RunRow {
+  config: Record<string, unknown>;
+  in_progress: number;
+  untrained: number;
+  /** The latest change, if any. */
+  pause: { at: string; paused: boolean; reason: string | null } | null;
+}
+
+const DETAIL = `
+  SELECT listed.*, whole.config,
+    (SELECT count(*)::int FROM rollout_starts s
+     WHERE s.run_id = $1 AND COALESCE(s.heartbeat_at, s.at) > now() - interval '10 minutes'
+       AND NOT EXISTS (SELECT 1 FROM trajectories t WHERE t.id = s.rollout_id)) AS in_progress,
+    (SELECT count(*)::int FROM trajectories
+     WHERE run_id = $1 AND purpose = 'train' AND status <> 'invalid'
+       AND finished_at > COALESCE((SELECT max(at) FROM steps WHERE run_id = $1), '-infinity')) AS untrained,
+    (SELECT jsonb_build_object('at', at, 'paused', data -> 'paused', 'reason', data -> 'reason') FROM events
+     WHERE run_id = $1 AND type = 'pause' ORDER BY at DESC LIMIT 1) AS pause
+  FROM (${RUNS} WHERE r.id = $1) listed JOIN runs whole USING (id)`;
+
 /** Null if no message named such a run. */
 export async function findRun(dataSource: DataSource, id: string): Promise<RunDetail | null> {
-  const [row] = await dataSource.query<RunRow[]>(`${RUNS} WHERE r.id = $1`, [id]);
+  const [row] = await dataSource.query<DetailRow[]>(DETAIL, [id]);
   if (row === undefined) return null;
   const evaluations = await evaluationsOf(dataSource, [id]);
   return {
     ...summary(row, evaluations.get(id) ?? []),
-    config: (await findConfiguration(dataSource, id))?.config ?? {},
+    config: row.config,
     checkpoints: await checkpointsOf(dataSource, id),
     log: await logOf(dataSource, id),
-    inProgress: await inProgress(dataSource, id),
+    inProgress: row.in_progress,
     services: await signsOf(dataSource, id),
-    untrained: await untrained(dataSource, id),
-    ...(await pauseOf(dataSource, row)),
+    untrained: row.untrained,
+    ...pauseOf(row),
   };
 }
 
 function summary(row: RunRow, evaluations: EvaluationView[]): RunSummary {
+  const [episodes, invalid] = row.episodes;
   return {
     id: row.id,
     name: row.name,
@@ -159,8 +180,8 @@ function summary(row: RunRow, evaluations: EvaluationView[]): RunSummary {
     phaseSince: isoOrNull(row.phase_since),
     phaseReason: row.phase_reason,
     steps: row.steps,
-    episodes: row.episodes,
-    invalid: row.invalid,
+    episodes,
+    invalid,
     evaluations,
   };
 }
@@ -238,16 +259,6 @@ async function logOf(dataSource: DataSource, runId: string): Promise<LogEntry[]>
   return rows.map((row) => ({ type: row.type, at: iso(row.at), data: row.data }));
 }
 
-async function inProgress(dataSource: DataSource, runId: string): Promise<number> {
-  const [{ count }] = await dataSource.query<{ count: number }[]>(
-    `SELECT count(*)::int AS count FROM rollout_starts s
-     WHERE s.run_id = $1 AND COALESCE(s.heartbeat_at, s.at) > now() - interval '10 minutes'
-       AND NOT EXISTS (SELECT 1 FROM trajectories t WHERE t.id = s.rollout_id)`,
-    [runId],
-  );
-  return count;
-}
-
 /** Each service leaves other traces: what it published last. */
 const SIGNS = `
   (SELECT data ->> 'service' AS service, at, 'started' AS sign FROM events
@@ -277,25 +288,8 @@ async function signsOf(dataSource: DataSource, runId: string): Promise<ServiceSi
     .toSorted((a, b) => b.at.localeCompare(a.at));
 }
 
-async function pauseOf(
-  dataSource: DataSource,
-  { id, phase }: RunRow,
-): Promise<Pick<RunDetail, 'pausedSince' | 'pauseReason'>> {
-  const [row] = await dataSource.query<{ at: Date; paused: boolean; reason: string | null }[]>(
-    `SELECT at, (data ->> 'paused')::boolean AS paused, data ->> 'reason' AS reason FROM events
-     WHERE run_id = $1 AND type = 'pause' ORDER BY at DESC LIMIT 1`,
-    [id],
-  );
-  const isPaused = row?.paused === true && !['finished', 'failed', 'stopped'].includes(phase ?? '');
-  return { pausedSince: isPaused ? iso(row.at) : null, pauseReason: isPaused ? row.reason : null };
-}
-
-async function untrained(dataSource: DataSource, runId: string): Promise<number> {
-  const [{ count }] = await dataSource.query<{ count: number }[]>(
-    `SELECT count(*)::int AS count FROM trajectories
-     WHERE run_id = $1 AND purpose = 'train' AND status <> 'invalid'
-       AND finished_at > COALESCE((SELECT max(at) FROM steps WHERE run_id = $1), '-infinity')`,
-    [runId],
-  );
-  return count;
+function pauseOf({ phase, pause }: DetailRow): Pick<RunDetail, 'pausedSince' | 'pauseReason'> {
+  if (pause?.paused !== true || ['finished', 'failed', 'stopped'].includes(phase ?? ''))
+    return { pausedSince: null, pauseReason: null };
+  return { pausedSince: new Date(pause.at).toISOString(), pauseReason: pause.reason };
 }

@@ -75,6 +75,35 @@ function sincePath(path: string, tag: string): string {
   return `${path}${path.includes('?') ? '&' : '?'}since=${encodeURIComponent(tag)}`;
 }
 
+type Load<T> = (signal: AbortSignal) => Promise<T>;
+
+/** Data that a view shows. The key determines the data. */
+export interface Read<T> {
+  key: string;
+  load: Load<T>;
+}
+
+/** The answer of the API to a path. */
+export function pathRead<T>(path: string): Read<T> {
+  return { key: path, load: (signal) => fetchJson<T>(path, signal) };
+}
+
+/** Reads that began before the view that shows them, by key. */
+const ahead = new Map<string, Promise<unknown>>();
+
+/** Begins to read what the view of the present address shows first. Resolves when all answers have arrived. */
+export async function readAhead(reads: readonly Read<unknown>[]): Promise<void> {
+  const { signal } = new AbortController();
+  window.addEventListener('hashchange', () => ahead.clear(), { once: true });
+  await Promise.allSettled(
+    reads.map(async ({ key, load }) => {
+      const answer = load(signal);
+      ahead.set(key, answer);
+      remember(known, key, await answer);
+    }),
+  );
+}
+
 /**
  * Loads data, and repeats that if another request arrived meanwhile: the page shows the data even if loading takes
  * longer than the interval of changes.
@@ -85,7 +114,7 @@ class Reader<T> {
   private isAskedAgain = false;
 
   constructor(
-    private readonly load: Load<T>,
+    private readonly of: Read<T>,
     private readonly show: (data: T) => void,
     private readonly fail: (error: string) => void,
   ) {}
@@ -96,7 +125,7 @@ class Reader<T> {
       return;
     }
     this.isReading = true;
-    void this.load(this.abort.signal)
+    void this.answer()
       .then(this.show, (error: unknown) => {
         if (!this.abort.signal.aborted) this.fail(error instanceof Error ? error.message : String(error));
       })
@@ -111,13 +140,18 @@ class Reader<T> {
   end(): void {
     this.abort.abort();
   }
-}
 
-type Load<T> = (signal: AbortSignal) => Promise<T>;
+  private answer(): Promise<T> {
+    const { key, load } = this.of;
+    const early = ahead.get(key) as Promise<T> | undefined;
+    ahead.delete(key);
+    return early ?? load(this.abort.signal);
+  }
+}
 
 /** Reads a path, again whenever `version` changes; meanwhile the page keeps the old data. */
 export function useApi<T>(path: string, version: number): Loaded<T> {
-  return useLoaded<T>(path, version, (signal) => fetchJson<T>(path, signal));
+  return useLoaded(path, version, pathRead<T>(path).load);
 }
 
 const MAX_KNOWN = 60;
@@ -138,10 +172,10 @@ export function useLoaded<T>(key: string, version: number, load: Load<T>): Loade
   // Layout effects run before the browser paints, so that the first request does not wait for a frame.
   useLayoutEffect(() => {
     const own = new Reader<T>(
-      load,
+      { key, load },
       (data) => {
         remember(known, key, data);
-        setState({ data, error: null, key });
+        setState((old) => (isShown(old, key, data) ? old : { data, error: null, key }));
       },
       (error) => setState((old) => ({ data: old.key === key ? old.data : null, error, key })),
     );
@@ -151,6 +185,14 @@ export function useLoaded<T>(key: string, version: number, load: Load<T>): Loade
   }, [key]);
   useLayoutEffect(() => reader.current?.read(), [key, version]);
   return state.key === key ? state : recalled;
+}
+
+function isShown(
+  { key, data, error }: Loaded<unknown> & { key: string },
+  next: string,
+  answer: unknown,
+): boolean {
+  return key === next && data === answer && error === null;
 }
 
 /** One connection for the whole page, which the browser reopens automatically. */
@@ -243,9 +285,3 @@ export function usePulse(ms: number): number {
 }
 
 export const screenshotUrl = (run: string, hash: string): string => `api/runs/${run}/screenshots/${hash}`;
-
-/** Address of the curves of a run with these metrics. */
-export function curvesPath(run: string, metrics: readonly string[]): string {
-  const query = new URLSearchParams(metrics.map((name): [string, string] => ['metric', name]));
-  return `api/runs/${encodeURIComponent(run)}/curves?${query.toString()}`;
-}

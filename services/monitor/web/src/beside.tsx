@@ -1,19 +1,20 @@
 import type { EpisodePage, JudgedEpisode } from '@ui-rl/records';
-import { fetchJson, useApi, useLoaded } from './api';
+import { pathRead, type Read, useApi, useLoaded } from './api';
 import { number } from './format';
+import { episodePath } from './reads';
 import { links, useParam } from './route';
 import { Result } from './ui';
 
 /** Number of episodes of the task to choose from. */
 const OFFERED = 50;
 
+const NONE: Read<null> = { key: 'none beside', load: () => Promise.resolve(null) };
+
 /** The episode that the address names beside the shown one: `?beside=`. */
 export function useBeside(): { other: JudgedEpisode | null; error: string | null } {
   const [id] = useParam('beside');
-  const path = `api/episodes/${encodeURIComponent(id)}`;
-  const { data, error } = useLoaded<JudgedEpisode | null>(id === '' ? 'none beside' : path, 0, (signal) =>
-    id === '' ? Promise.resolve(null) : fetchJson<JudgedEpisode>(path, signal),
-  );
+  const { key, load } = id === '' ? NONE : pathRead<JudgedEpisode>(episodePath(id));
+  const { data, error } = useLoaded<JudgedEpisode | null>(key, 0, load);
   return { other: data, error };
 }
 

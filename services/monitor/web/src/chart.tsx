@@ -40,7 +40,14 @@ export interface ChartProps {
 const MAX_ROWS = 1_000;
 
 type Range = [number, number];
-type Latest = { current: ChartProps & { zoom: Range | null; setZoom: (zoom: Range | null) => void } };
+interface LatestProps extends ChartProps {
+  data: uPlot.AlignedData;
+  zoom: Range | null;
+  setZoom: (zoom: Range | null) => void;
+}
+interface Latest {
+  current: LatestProps;
+}
 
 /** Charts over the same x share their zoom and their cursor: the name of that x in the address. */
 function axisOf(x: ChartX): string {
@@ -68,11 +75,11 @@ export function Chart(props: ChartProps) {
   const plot = useRef<uPlot | null>(null);
   const [zoom, setZoom] = useZoom(props.x);
   const [cursor, setCursor] = useState<Cursor | null>(null);
-  const latest = useRef({ ...props, zoom, setZoom });
-  latest.current = { ...props, zoom, setZoom };
   const isDark = useIsDark();
   const { isLog = false } = props;
   const data = useMemo(() => aligned(props.series, isLog), [props.series, isLog]);
+  const latest = useRef({ ...props, data, zoom, setZoom });
+  latest.current = { ...props, data, zoom, setZoom };
   // The chart's structure; new data alone does not recreate the chart.
   const shape = [
     props.x,
@@ -81,31 +88,34 @@ export function Chart(props: ChartProps) {
     ...props.series.map(({ label, color }) => `${label}:${color}`),
   ].join('|');
 
+  // Before the effect that draws a new chart, which has the data.
+  useEffect(() => {
+    plot.current?.setData(data, zoom === null);
+    zoomTo(plot.current, zoom);
+  }, [data, zoom]);
+
   useEffect(() => {
     const element = host.current;
     if (element === null) return;
-    const made = new uPlot(
-      options(latest, element.clientWidth, setCursor),
-      aligned(latest.current.series, isLog),
-      element,
-    );
-    plot.current = made;
     const resize = new ResizeObserver(() => {
-      made.setSize({ width: element.clientWidth, height: latest.current.height ?? 210 });
+      const [made, { clientWidth: width }] = [plot.current, element];
+      if (made !== null && width !== made.width)
+        made.setSize({ width, height: latest.current.height ?? 210 });
     });
-    resize.observe(element);
+    // A task for each chart: the first one is on the screen before the last one is drawn.
+    const timer = setTimeout(() => {
+      plot.current = new uPlot(options(latest, element.clientWidth, setCursor), latest.current.data, element);
+      zoomTo(plot.current, latest.current.zoom);
+      resize.observe(element);
+    });
     return () => {
+      clearTimeout(timer);
       resize.disconnect();
-      made.destroy();
+      plot.current?.destroy();
       plot.current = null;
       setCursor(null);
     };
   }, [shape, isDark]);
-
-  useEffect(() => {
-    plot.current?.setData(data, zoom === null);
-    if (zoom !== null) plot.current?.setScale('x', { min: zoom[0], max: zoom[1] });
-  }, [data, zoom, shape, isDark]);
 
   return (
     <figure
@@ -124,6 +134,10 @@ export function Chart(props: ChartProps) {
       )}
     </figure>
   );
+}
+
+function zoomTo(plot: uPlot | null, zoom: Range | null): void {
+  if (zoom !== null) plot?.setScale('x', { min: zoom[0], max: zoom[1] });
 }
 
 /** The series with their latest values: its size never depends on the pointer. */

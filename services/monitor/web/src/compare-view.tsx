@@ -1,7 +1,7 @@
 import type { MetricInfo } from '@ui-rl/contracts';
 import type { Curves, RunSummary, StepCurves } from '@ui-rl/records';
 import { useEffect, useId, useMemo, useState } from 'react';
-import { curvesPath, fetchJson, useApi, useLoaded, useVersion } from './api';
+import { fetchJson, useApi, useLoaded, useVersion } from './api';
 import { Chart, type ChartSeries } from './chart';
 import { CompareDifferences } from './compare-differences';
 import {
@@ -12,6 +12,7 @@ import {
   useChartSettings,
 } from './chart-settings';
 import { number, percent, smooth, type Unit } from './format';
+import { curvesPath } from './reads';
 import { links, replaceBy, useParam, useTitle } from './route';
 import { MAX_OVERLAID } from './run-kind';
 import { titleOf } from './run-labels';

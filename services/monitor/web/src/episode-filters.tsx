@@ -2,7 +2,10 @@ import type { EpisodeSort, FailedCheck, SortOrder } from '@ui-rl/records';
 import { useEffect, useState } from 'react';
 import { useApi, useVersion } from './api';
 import { count } from './format';
-import { type PlayedFor, useParam, useParams } from './route';
+import { type EpisodeFilter, FILTERS, isFiltered } from './episode-query';
+import { useParam, useParams } from './route';
+
+type Name = keyof EpisodeFilter;
 
 const PURPOSES = { '': 'Every purpose', train: 'Training', eval: 'Evaluation', baseline: 'Baseline' };
 
@@ -28,40 +31,9 @@ const SORTS: Partial<Record<`${EpisodeSort} ${SortOrder}` | '', string>> = {
   'duration desc': 'Longest first',
 };
 
-const NAMES = [
-  ...(['purpose', 'result', 'answers', 'task', 'step'] as const),
-  ...(['minReward', 'maxReward', 'minTurns', 'maxTurns', 'minVersion', 'maxVersion'] as const),
-  ...(['failedCheck', 'taskId', 'sort'] as const),
-];
-type Name = (typeof NAMES)[number];
-/** '' does not filter. */
-export type EpisodeFilter = Record<Name, string>;
-
 /** The chosen filters, kept in the address. */
 export function useEpisodeFilter(): EpisodeFilter {
-  return useParams(NAMES);
-}
-
-export function isFiltered(filter: EpisodeFilter): boolean {
-  return NAMES.some((name) => name !== 'sort' && filter[name] !== '');
-}
-
-/** The query of the episodes that pass a filter. */
-export function episodeQuery(filter: EpisodeFilter, playedFor: PlayedFor | undefined): URLSearchParams {
-  const { result, answers, sort, ...same } = filter;
-  const isStatus = result === 'invalid' || result === 'truncated';
-  const [by = '', order = ''] = sort.split(' ');
-  const query = {
-    ...same,
-    status: isStatus ? result : '',
-    success: isStatus ? '' : result,
-    parseFailure: answers,
-    sort: by,
-    order,
-    evaluation: playedFor?.evaluation ?? '',
-    taskId: playedFor?.taskId ?? filter.taskId,
-  };
-  return new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ''));
+  return useParams(FILTERS);
 }
 
 export function EpisodeFilters({ run }: { run: string }) {

@@ -1,13 +1,13 @@
 import type { EpisodePage, EpisodeSummary } from '@ui-rl/records';
 import { useEffect, useState } from 'react';
 import { fetchJson, screenshotUrl, useApi } from './api';
-import { EpisodeFilters, episodeQuery, isFiltered, useEpisodeFilter } from './episode-filters';
+import { EpisodeFilters, useEpisodeFilter } from './episode-filters';
+import { isFiltered } from './episode-query';
 import { clock, count, number } from './format';
+import { episodesPath } from './reads';
 import { links, type PlayedFor } from './route';
 import { rowLink } from './row-link';
 import { Badge, Card, Empty, Problem, Result } from './ui';
-
-const PAGE = 50;
 
 export interface EpisodeListProps {
   run: string;
@@ -18,7 +18,7 @@ export interface EpisodeListProps {
 
 export function EpisodeList({ run, version, playedFor }: EpisodeListProps) {
   const filter = useEpisodeFilter();
-  const path = `api/runs/${encodeURIComponent(run)}/episodes?limit=${PAGE}&${episodeQuery(filter, playedFor)}`;
+  const path = episodesPath(run, filter, playedFor);
   const { data: first, error } = useApi<EpisodePage>(path, version);
   const older = useOlder(path, first);
   const episodes = joined(first?.episodes ?? [], older.episodes);

@@ -7,6 +7,7 @@ import { EpisodeCourse } from './episode-course';
 import { EpisodePlayer } from './episode-player';
 import { FailureReasons } from './failure-reasons';
 import { count, day, duration, number, plural } from './format';
+import { episodePath } from './reads';
 import { links, useTitle } from './route';
 import { partsOf } from './turn-details';
 import { GroupStrip } from './group-strip';
@@ -15,7 +16,7 @@ import { Badge, Card, Problem, Result, Stat } from './ui';
 export function EpisodeView({ id }: { id: string }) {
   // Recorded later than opened, or trained later than recorded: both change the page.
   const version = useVersion(null);
-  const { data: episode, error } = useApi<JudgedEpisode>(`api/episodes/${encodeURIComponent(id)}`, version);
+  const { data: episode, error } = useApi<JudgedEpisode>(episodePath(id), version);
   useTitle(episode === null ? id : `${markOf(episode)} ${episode.description}`);
   return (
     <>

@@ -2,14 +2,14 @@ import type { RunDetail, TaskScoreView } from '@ui-rl/records';
 import { useApi } from './api';
 import { EvaluationComparisons } from './evaluation-comparison';
 import { goalSet, percent, plural, points } from './format';
+import { taskScoresPath } from './reads';
 import { links } from './route';
 import { GOAL_SETS, isEvaluation } from './run-kind';
 import { beforeAfter, betterThanLast, RateBar } from './runs-view';
 import { Card, Empty, Problem } from './ui';
 
 export function EvaluationTable({ run, version }: { run: RunDetail; version: number }) {
-  const path = `api/runs/${encodeURIComponent(run.id)}/tasks`;
-  const { data: scores, error } = useApi<TaskScoreView[]>(path, version);
+  const { data: scores, error } = useApi<TaskScoreView[]>(taskScoresPath(run.id), version);
   // An evaluation of checkpoints has one set each, without a before and after.
   if (isEvaluation(run)) return <EvaluationComparisons run={run.id} version={version} />;
   return (

@@ -5,25 +5,24 @@ import { useApi } from './api';
 import { Chart } from './chart';
 import { placesOf, smoothingText, useChartSettings } from './chart-settings';
 import { number, smooth } from './format';
+import { FIRST_PINNED, NONE_PINNED, pinnedIn } from './reads';
 import { useParam } from './route';
 import { Card, Empty } from './ui';
 
-/** Pinned at first, if the run has them. */
-const FIRST = ['optim/loss', 'optim/entropy'];
 /** Number of metrics that a search lists. */
 const LISTED = 8;
-const NONE = '-';
 
 /** Names of the pinned metrics, kept in the address. */
 export function usePinned(): { names: string[]; pin: (names: string[]) => void } {
   const [text, set] = useParam('metrics');
-  const names = useMemo(() => {
-    if (text === '') return FIRST;
-    return text === NONE ? [] : text.split(',').map(decodeURIComponent);
-  }, [text]);
+  const names = useMemo(() => pinnedIn(text), [text]);
   const pin = (next: string[]) =>
     set(
-      next.length === 0 ? NONE : next.join() === FIRST.join() ? '' : next.map(encodeURIComponent).join(','),
+      next.length === 0
+        ? NONE_PINNED
+        : next.join() === FIRST_PINNED.join()
+          ? ''
+          : next.map(encodeURIComponent).join(','),
     );
   return { names, pin };
 }
@@ -41,7 +40,7 @@ export function MetricPanels({ run, steps }: { run: string; steps: StepCurves })
       <MetricSearch metrics={data ?? []} pinned={names} pin={(name) => pin([...names, name])} />
       <div className="charts panels">
         {names
-          .filter((name) => name in steps.metrics || !FIRST.includes(name))
+          .filter((name) => name in steps.metrics || !FIRST_PINNED.includes(name))
           .map((name) => (
             <MetricPanel
               key={name}

@@ -120,7 +120,15 @@ export function useParam(name: string): [string, (value: string) => void] {
 
 /** The values of several such choices. */
 export function useParams<Name extends string>(names: readonly Name[]): Record<Name, string> {
-  const query = queryOf(useSyncExternalStore(subscribe, () => window.location.hash));
+  return paramsOf(
+    useSyncExternalStore(subscribe, () => window.location.hash),
+    names,
+  );
+}
+
+/** The values of choices in an address. */
+export function paramsOf<Name extends string>(hash: string, names: readonly Name[]): Record<Name, string> {
+  const query = queryOf(hash);
   const values = names.map((name) => [name, query.get(name) ?? '']);
   return Object.fromEntries(values) as Record<Name, string>;
 }

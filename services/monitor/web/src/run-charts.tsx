@@ -1,6 +1,6 @@
 import type { Curves, EvaluationView, RunDetail } from '@ui-rl/records';
 import { useMemo, useRef } from 'react';
-import { curvesPath, useApi } from './api';
+import { useApi } from './api';
 import { Chart, type ChartSeries, type ChartX } from './chart';
 import {
   ChartControls,
@@ -11,16 +11,14 @@ import {
 } from './chart-settings';
 import { goalSet, number, percent, smooth } from './format';
 import { MetricPanels, usePinned } from './metric-panels';
+import { chartsPath, KL_METRIC } from './reads';
 import { Card, Empty, Problem } from './ui';
-
-/** Never negative; v1, which is, would flatten it in one chart. */
-const KL_METRIC = 'optim/kl_sample_train_v2';
 
 const wholePercent = (value: number) => percent(value);
 
 export function RunCharts({ run, version }: { run: RunDetail; version: number }) {
   const { names } = usePinned();
-  const { data: curves, error } = useApi<Curves>(curvesPath(run.id, [KL_METRIC, ...names]), version);
+  const { data: curves, error } = useApi<Curves>(chartsPath(run.id, names), version);
   // While another selection of metrics is loading, the charts stay on the screen.
   const last = useRef<Curves | null>(null);
   if (curves !== null) last.current = curves;

@@ -8,6 +8,7 @@ import { EpisodeList } from './episode-list';
 import { EvaluationComparisons } from './evaluation-comparison';
 import { EvaluationTable } from './evaluation-table';
 import { count, day, duration, percent, plural } from './format';
+import { runPath } from './reads';
 import { links, type PlayedFor, type RunTab, useTitle } from './route';
 import { HealthView } from './health-view';
 import { SignsOfLife } from './signs-of-life';
@@ -43,7 +44,7 @@ export function RunView({ id, tab, playedFor }: RunViewProps) {
   const [saved, setSaved] = useState(0);
   const [isEditing, setEditing] = useState(false);
   const editButton = useRef<HTMLButtonElement>(null);
-  const { data: run, error } = useApi<RunDetail>(`api/runs/${encodeURIComponent(id)}`, version + saved);
+  const { data: run, error } = useApi<RunDetail>(runPath(id), version + saved);
   const title = run === null ? id : titleOf(run);
   const stopEditing = () => {
     setEditing(false);

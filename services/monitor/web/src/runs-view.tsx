@@ -6,20 +6,16 @@ import type {
   SortOrder,
   StoreUse,
 } from '@ui-rl/records';
-import { fetchJson, useApi, useLoaded, useVersion } from './api';
+import { useApi, useLoaded, useVersion } from './api';
 import { Choice } from './episode-filters';
 import { bytes, count, day, goalSet, percent, plural } from './format';
-import { links, useParam, useTitle } from './route';
+import { listQuery, rowsOf, RUN_CHOICES, runsRead } from './reads';
+import { links, useParam, useParams, useTitle } from './route';
 import { MAX_COMPARED, OptionPath, OptionValue, useRunColumns } from './run-columns';
 import { MAX_OVERLAID } from './run-kind';
 import { RunTags, titleOf } from './run-labels';
 import { Sparkline } from './sparkline';
 import { Card, Empty, Phase, Problem } from './ui';
-
-/** Runs that the list shows at first: more than fit on a screen, and few enough to be drawn at once. */
-const FIRST_RUNS = 50;
-/** Runs per request, at most. */
-const PAGE = 200;
 
 const SORTS: Partial<Record<`${RunSort} ${SortOrder}` | '', string>> = {
   '': 'Newest first',
@@ -30,43 +26,16 @@ const SORTS: Partial<Record<`${RunSort} ${SortOrder}` | '', string>> = {
   'episodes desc': 'Most episodes first',
 };
 
-/** Choices of the list; '' is the default. */
-interface Listed {
-  search: string;
-  sort: string;
-  archived: string;
-}
-
-function listQuery({ search, sort, archived }: Listed, limit: number, before = ''): URLSearchParams {
-  const [by = '', order = ''] = sort.split(' ');
-  const query = Object.entries({ search, archived, sort: by, order, before, limit: String(limit) });
-  return new URLSearchParams(query.filter(([, value]) => value !== ''));
-}
-
-/** The first runs, at least `wanted` of them if there are as many; and whether there are more. */
-async function loadRuns(listed: Listed, wanted: number, signal: AbortSignal) {
-  const runs = new Map<string, ListedRun>();
-  const size = Math.min(wanted, PAGE);
-  let before = '';
-  for (;;) {
-    const page = await fetchJson<ListedRun[]>(`api/runs?${listQuery(listed, size, before)}`, signal);
-    for (const run of page) runs.set(run.id, run);
-    const hasMore = page.length === size;
-    if (!hasMore || runs.size >= wanted) return { runs: [...runs.values()], hasMore };
-    before = page[size - 1].id;
-  }
-}
-
 export function RunsView() {
   useTitle('');
-  const [search, setSearch] = useParam('search');
-  const [sort] = useParam('sort');
-  const [archived, setArchived] = useParam('archived');
-  const [rows, show] = useParam('rows');
-  const wanted = Number(rows) || FIRST_RUNS;
-  const listed = { search, sort, archived };
-  const key = `runs ${wanted} ${sort} ${archived} ${search}`;
-  const { data, error } = useLoaded(key, useVersion(null), (signal) => loadRuns(listed, wanted, signal));
+  const listed = useParams(RUN_CHOICES);
+  const { search, archived } = listed;
+  const [, setSearch] = useParam('search');
+  const [, setArchived] = useParam('archived');
+  const [, show] = useParam('rows');
+  const wanted = rowsOf(listed);
+  const { key, load } = runsRead(listed);
+  const { data, error } = useLoaded(key, useVersion(null), load);
   const runs = data?.runs ?? null;
   const ids = (runs ?? []).map(({ id }) => id);
   const { columns, button, panel } = useRunColumns(listQuery(listed, Math.min(wanted, MAX_COMPARED)), ids);

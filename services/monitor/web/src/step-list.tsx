@@ -1,6 +1,7 @@
 import type { Curves } from '@ui-rl/records';
-import { curvesPath, useApi } from './api';
+import { useApi } from './api';
 import { count, duration, number, percent } from './format';
+import { type StepMetric, stepsPath } from './reads';
 import { links, useParam } from './route';
 import { rowLink } from './row-link';
 import { Card, Empty, Problem } from './ui';
@@ -9,7 +10,7 @@ const PAGE = 100;
 
 interface Column {
   label: string;
-  metric: string;
+  metric: StepMetric;
   show: (value: number | null) => string;
 }
 
@@ -30,13 +31,7 @@ function exponential(value: number | null): string {
 
 /** Steps of a run, latest first; each links to its training data. */
 export function StepList({ run, version }: { run: string; version: number }) {
-  const { data: curves, error } = useApi<Curves>(
-    curvesPath(
-      run,
-      COLUMNS.map(({ metric }) => metric),
-    ),
-    version,
-  );
+  const { data: curves, error } = useApi<Curves>(stepsPath(run), version);
   const [chosen, show] = useParam('rows');
   const shown = Number(chosen) || PAGE;
   const steps = curves?.steps.step ?? [];

@@ -2,13 +2,13 @@ import type { StepDetail } from '@ui-rl/records';
 import { useApi, useVersion } from './api';
 import { count, day, number, percent } from './format';
 import { GroupCard, hasSignal } from './group-strip';
+import { stepPath } from './reads';
 import { links, useTitle } from './route';
 import { Card, Problem, Stat } from './ui';
 
 /** The training data of a step: its groups, and the episodes of each. */
 export function StepView({ run, step }: { run: string; step: number }) {
-  const path = `api/runs/${encodeURIComponent(run)}/steps/${step}`;
-  const { data, error } = useApi<StepDetail>(path, useVersion(run));
+  const { data, error } = useApi<StepDetail>(stepPath(run, step), useVersion(run));
   useTitle(`Step ${step} · ${run}`);
   return (
     <>
