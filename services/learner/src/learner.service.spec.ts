@@ -160,6 +160,32 @@ it('begins with the weights of a checkpoint that is named by its address, or was
   expect(await world.bus.runs.policy(third)).toMatchObject({ version: 0, adapterDigest });
 });
 
+it('learns from a teacher that is a checkpoint of a run, or an uploaded folder', async () => {
+  const first = await world.startRun({ 'training.groups_per_batch': 1 });
+  await world.playGroup(first, 0, [1, 0]);
+  await world.reached(first, 1);
+  await world.quit();
+  await world.bus.runs.changePhase(first, 'finished');
+  const uploaded = await world.bus.files.share(join(world.runsDir, first, 'checkpoints/000001'));
+  const divergences: number[] = [];
+  for (const teacher of [`uirl://${first}/sampler_weights/000001`, uploaded]) {
+    const student = await world.startRun({
+      'teacher.load_checkpoint': teacher,
+      'algorithm.advantage': 'distillation',
+      'algorithm.loss': 'importance_sampling',
+      'training.groups_per_batch': 1,
+    });
+    await world.playGroup(student, 0, [1, 0]);
+    await world.reached(student, 1);
+    const [{ metrics }] = await world.events(student, 'train_step');
+    divergences.push(metrics['advantage/teacher_kl']);
+    await world.quit();
+    await world.bus.runs.changePhase(student, 'finished');
+  }
+  expect(divergences[0]).not.toBe(0);
+  expect(divergences[1]).toBeCloseTo(divergences[0], 6);
+});
+
 it('marks a run it cannot serve as failed, with the reason', async () => {
   const runId = world.newRunId();
   await world.bus.runs.create({ runId, createdAt: new Date().toISOString(), config: {} });

@@ -1,15 +1,15 @@
 import type { RunFile } from '@ui-rl/settings';
 
 /**
- * The options that name components or files for the learner. The initial checkpoint is fetched only when a run
- * starts.
+ * The options that name components or files for the learner. Checkpoints keep their addresses: the learner fetches them
+ * when a run starts.
  */
 export const LEARNER_USES = [
   'model.action_format',
   'engine',
   'sampler',
   'algorithm',
-  'teacher',
+  'teacher.engine',
   'training',
   'eval_tasks',
   'logging',

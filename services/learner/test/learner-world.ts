@@ -16,7 +16,7 @@ import {
 } from '@ui-rl/contracts';
 import { loadComponents, type ComponentRegistry } from '@ui-rl/plugin-kit';
 import { RETRIES, retry } from '@ui-rl/retry';
-import { decideOnUnservedRuns, openApplication } from '@ui-rl/service';
+import { decideOnUnservedRuns, openApplication, receiveRunFile } from '@ui-rl/service';
 import {
   drained,
   eventually,
@@ -33,6 +33,7 @@ import { readRunFile, RunFile, type EndpointSettings } from '@ui-rl/settings';
 import { PolicyEndpoint } from '../src/endpoint/policy-endpoint';
 import { LearnerModule } from '../src/learner.module';
 import type { MachineOptions } from '../src/options';
+import { LEARNER_USES } from '../src/run-options';
 
 Logger.overrideLogger(false);
 
@@ -185,16 +186,20 @@ export class LearnerWorld {
     endpoint?: EndpointSettings,
     machine: Partial<MachineOptions> = {},
   ): Promise<void> {
-    this.served = await BusService.connect({ service: 'learner', servers: [this.nats.url] });
+    const bus = await BusService.connect({ service: 'learner', servers: [this.nats.url] });
+    this.served = bus;
     const { components } = this;
+    const { cacheDir } = this.machine;
+    const { plugins: _plugins, ...config } = options;
     const onFailure = (error: unknown): void => void this.failures.push(error);
     this.app = await openApplication(
-      this.served,
+      bus,
       LearnerModule.forRoot(
         {
           ...{ runId, components, onFailure },
           machine: { ...this.machine, ...machine },
-          optionsOf: async () => options,
+          optionsOf: ({ record }) =>
+            receiveRunFile({ ...record, config: { ...config } }, LEARNER_USES, { bus, components, cacheDir }),
         },
         endpoint,
       ),
