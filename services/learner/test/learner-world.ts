@@ -199,7 +199,9 @@ export class LearnerWorld {
           ...{ runId, components, onFailure },
           machine: { ...this.machine, ...machine },
           optionsOf: ({ record }) =>
-            receiveRunFile({ ...record, config: { ...config } }, LEARNER_USES, { bus, components, cacheDir }),
+            receiveRunFile(Object.assign(record, { config: { ...config } }), LEARNER_USES, {
+              ...{ bus, components, cacheDir },
+            }),
         },
         endpoint,
       ),
