@@ -29,7 +29,7 @@ import {
   type Launched,
   type NatsServer,
 } from '@ui-rl/testkit';
-import { readRunFile, RunFile, type EndpointSettings } from '@ui-rl/settings';
+import { filesOfRun, readRunFile, RunFile, type EndpointSettings } from '@ui-rl/settings';
 import { PolicyEndpoint } from '../src/endpoint/policy-endpoint';
 import { LearnerModule } from '../src/learner.module';
 import type { MachineOptions } from '../src/options';
@@ -190,7 +190,7 @@ export class LearnerWorld {
     this.served = bus;
     const { components } = this;
     const { cacheDir } = this.machine;
-    const { plugins: _plugins, ...config } = options;
+    const { plugins: _plugins, ...config } = await this.shared(options);
     const onFailure = (error: unknown): void => void this.failures.push(error);
     this.app = await openApplication(
       bus,
@@ -206,6 +206,15 @@ export class LearnerWorld {
         endpoint,
       ),
     );
+  }
+
+  /** The options with the addresses of their files, as a run has them. */
+  private async shared(options: RunFile): Promise<RunFile> {
+    const shared = structuredClone(options);
+    for (const { value, isAddress, replace } of filesOfRun(shared, this.components)) {
+      if (!isAddress) replace(await this.bus.files.share(value));
+    }
+    return shared;
   }
 
   /** Address of the policy's OpenAI-compatible endpoint. */
