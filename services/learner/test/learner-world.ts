@@ -189,7 +189,7 @@ export class LearnerWorld {
     const bus = await BusService.connect({ service: 'learner', servers: [this.nats.url] });
     this.served = bus;
     const { components } = this;
-    const { cacheDir } = this.machine;
+    const received = { bus, components, cacheDir: this.machine.cacheDir };
     const { plugins: _plugins, ...config } = await this.shared(options);
     const onFailure = (error: unknown): void => void this.failures.push(error);
     this.app = await openApplication(
@@ -199,9 +199,7 @@ export class LearnerWorld {
           ...{ runId, components, onFailure },
           machine: { ...this.machine, ...machine },
           optionsOf: ({ record }) =>
-            receiveRunFile(Object.assign(record, { config: { ...config } }), LEARNER_USES, {
-              ...{ bus, components, cacheDir },
-            }),
+            receiveRunFile(Object.assign(record, { config: { ...config } }), LEARNER_USES, received),
         },
         endpoint,
       ),

@@ -74,17 +74,15 @@ async function stepCurves(
      FROM steps WHERE run_id = $1 ORDER BY step, steps.at DESC`,
     wanted === undefined ? [runId] : [runId, [...wanted, TOKENS]],
   );
-  const names = [...new Set(wanted ?? rows.flatMap((row) => Object.keys(row.metrics)))].toSorted();
+  const present = new Set(rows.flatMap((row) => Object.keys(row.metrics)));
+  const names = [...present].filter((name) => wanted?.includes(name) ?? true).toSorted();
   const column = (name: string) => rows.map((row) => row.metrics[name] ?? null);
-  const metrics = Object.fromEntries(names.map((name) => [name, column(name)]));
   return {
     step: rows.map((row) => row.step),
     at: rows.map((row) => secondsOf(row.at)),
     tokens: sums(rows.map((row) => row.metrics[TOKENS] ?? 0)),
     episodes: sums(rows.map((row) => row.episodes)),
-    metrics: Object.fromEntries(
-      Object.entries(metrics).filter(([, values]) => values.some((value) => value !== null)),
-    ),
+    metrics: Object.fromEntries(names.map((name) => [name, column(name)])),
   };
 }
 
