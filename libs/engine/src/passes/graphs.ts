@@ -6,14 +6,14 @@ import type { BuiltObjective, Objective, TokenValues } from './objective';
 export type ImageMode = 'patches' | 'features' | 'none';
 
 /**
- * The inputs of a pass: the source of images, and whether distributions may be cut. Passes of the same mode share
- * sessions.
+ * The inputs of a pass: the source of images, whether distributions may be cut, and whether sequences are packed.
+ * Passes of the same mode share sessions.
  */
-export type PassMode = ImageMode | `${ImageMode} cut`;
+export type PassMode = `${ImageMode}${'' | ' cut'}${'' | ' packed'}`;
 
 /** The image source of a mode. */
 export function imagesOf(mode: PassMode): ImageMode {
-  return mode.replace(' cut', '') as ImageMode;
+  return mode.split(' ')[0] as ImageMode;
 }
 
 /** Building blocks of pass graphs. */
@@ -101,14 +101,15 @@ function buildModel(
   dropout: boolean,
 ): { graph: Graph; tokens: TokenValues; trained: ReadonlyMap<string, Value> } {
   const images = imagesOf(mode);
-  const options: Omit<TrainerOptions, 'kind'> = { parameters, images, attention, dropout };
+  const packed = mode.endsWith(' packed');
+  const options: Omit<TrainerOptions, 'kind'> = { parameters, images, attention, dropout, packed };
   if (role === 'critic') {
     const { graph, values, parameterInputs } = family.buildForward({ kind: 'critic', ...options });
     return { graph, tokens: { role, predictions: values }, trained: parameterInputs };
   }
   const { graph, logProbs, entropy, parameterInputs } = family.buildForward({
     kind: 'trainer',
-    truncated: mode !== images,
+    truncated: mode.includes(' cut'),
     ...options,
   });
   return { graph, tokens: { role, logprobs: logProbs, entropy }, trained: parameterInputs };

@@ -2,6 +2,7 @@ import { tensor, type DeviceMemory, type SessionOptions, type Tensor } from '@ui
 import {
   DROPOUT_SEED,
   type Family,
+  type Pack,
   type ParameterSource,
   type ProcessedImage,
   type TrainerBatch,
@@ -62,8 +63,15 @@ export class Passes {
     this.runners = runners;
   }
 
-  /** Prepares a pass. Finish the previous one first, because its patches are overwritten. */
-  prepare(data: readonly TrainingDatum[]): Pass {
+  get family(): Family {
+    return this.options.family;
+  }
+
+  /**
+   * Prepares a pass. Finish the previous one first, because its patches are overwritten.
+   * @param packs of `data`, see `TrainerFeedOptions.packs`
+   */
+  prepare(data: readonly TrainingDatum[], packs?: readonly Pack[]): Pass {
     const images = new Map<string, { index: number; image: ProcessedImage }>();
     for (const image of data.flatMap((datum) => datum.images)) {
       if (!images.has(image.key)) images.set(image.key, { index: images.size, image });
@@ -80,14 +88,14 @@ export class Passes {
       distinct.length === 0 ? 'none' : this.options.trainsVision ? 'patches' : 'features';
     const batch = this.options.family.trainerFeeds(rows, distinct, {
       images: shown,
+      packs,
       memory: this.patchMemory,
     });
     const patches = batch.feeds.patches?.data as Float32Array | undefined;
     if (patches !== undefined && patches.length > this.patchMemory.length) this.patchMemory = patches;
     const cut = cutFeeds(batch.selected.map(({ row, position }) => data[row].keptTokens?.[position]));
-    if (cut === undefined) return { mode: shown, images: distinct, batch };
-    const feeds = { ...batch.feeds, ...cut };
-    return { mode: `${shown} cut`, images: distinct, batch: { ...batch, feeds } };
+    const mode: PassMode = `${shown}${cut === undefined ? '' : ' cut'}${packs === undefined ? '' : ' packed'}`;
+    return { mode, images: distinct, batch: { ...batch, feeds: { ...batch.feeds, ...cut } } };
   }
 
   /** Loss and gradients of one pass, see `PassRunner.train`. */

@@ -14,7 +14,7 @@ export const DEFAULT_LIMITS: Required<MicroBatchLimits> = { rows: 16, tokens: 20
 
 /** Size of a row in a pass. */
 export interface RowSize {
-  tokenIds: ArrayLike<number>;
+  tokenIds: Pick<ArrayLike<number>, 'length'>;
   images: readonly Pick<ProcessedImage, 'key' | 'grid'>[];
 }
 

@@ -5,7 +5,8 @@ import type { PassResult } from '../passes/runner';
 import type { WeightSet } from '../weights/weight-set';
 import { isTrained, type TrainingDatum } from './data';
 import { lossFeeds, sequenceOf, type TokenOrigin } from './loss-feeds';
-import { planMicroBatches, type MicroBatchLimits } from './micro-batches';
+import type { MicroBatchLimits } from './micro-batches';
+import { planPasses } from './packs';
 import type { TrainedModel } from './trained-model';
 
 /** Log-probability of each position's target, or a critic's value of its state; NaN where the weight is 0. */
@@ -30,12 +31,13 @@ export class Trainer {
   async forward(passes: Passes, weights: WeightSet, data: readonly TrainingDatum[]): Promise<DatumScores[]> {
     const results = data.map(blank);
     const kept = data.map((_, index) => index).filter((index) => isTrained(data[index]));
-    const plan = planMicroBatches(
-      kept.map((index) => data[index]),
-      this.limits,
-    );
-    for (const indices of plan.map((rows) => rows.map((row) => kept[row]))) {
-      const pass = passes.prepare(indices.map((index) => data[index]));
+    const sequences = kept.map((index) => data[index]);
+    for (const { rows, packs } of planPasses(passes.family, sequences, { limits: this.limits })) {
+      const indices = rows.map((row) => kept[row]);
+      const pass = passes.prepare(
+        rows.map((row) => sequences[row]),
+        packs,
+      );
       const scores = await passes.score(weights, pass);
       scatter(scores, pass, indices, results);
     }
@@ -60,13 +62,21 @@ export class Trainer {
       throw new EngineError('request', `none of the ${data.length} data has a token with a weight`);
     }
     for (const index of kept) checkInputs(loss, data[index], index);
-    const rows = kept.map((index) => data[index]);
-    const plan = planMicroBatches(rows, this.limits, minPasses, bundleBy(loss, rows));
+    const sequences = kept.map((index) => data[index]);
+    const plan = planPasses(passes.family, sequences, {
+      limits: this.limits,
+      minPasses,
+      bundleOf: bundleBy(loss, sequences),
+    });
     const scores = data.map(blank);
     const sums = new Sums();
     await accumulated.attempt(async () => {
-      for (const indices of plan.map((batch) => batch.map((row) => kept[row]))) {
-        const pass = passes.prepare(indices.map((index) => data[index]));
+      for (const { rows, packs } of plan) {
+        const indices = rows.map((row) => kept[row]);
+        const pass = passes.prepare(
+          rows.map((row) => sequences[row]),
+          packs,
+        );
         const origins = originsOf(pass, indices, data);
         const { feeds, units } = lossFeeds(loss, origins);
         const result = await passes.train(weights, pass, {
@@ -160,11 +170,14 @@ function checkInputs({ name, inputs, scope }: Loss, datum: TrainingDatum, index:
   }
 }
 
-/** Key of data that must share a pass: those of a sequence or of a pair, if the loss has that scope. */
-function bundleBy({ scope }: Loss, rows: readonly TrainingDatum[]): (index: number) => unknown {
+/**
+ * Key of data that must share a pass: those of a sequence or of a pair, if the loss has that scope. Undefined if each
+ * is independent.
+ */
+function bundleBy({ scope }: Loss, rows: readonly TrainingDatum[]): ((index: number) => unknown) | undefined {
   switch (scope) {
     case 'token':
-      return (index) => index;
+      return undefined;
     case 'sequence':
       return (index) => sequenceOf(rows[index]);
     case 'pair':

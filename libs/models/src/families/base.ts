@@ -248,6 +248,8 @@ export interface TrainerOptions {
   dropout?: boolean;
   /** whether distributions may be cut to some tokens, see {@link KEPT_INPUTS}. Default false */
   truncated?: boolean;
+  /** whether the feeds are of packs, see {@link TrainerFeedOptions.packs}. Default false */
+  packed?: boolean;
 }
 
 /** Feeds are the same as those of a trainer. */
@@ -265,7 +267,20 @@ export const KEPT_INPUTS = {
   isCut: 'is_cut',
 } as const;
 
+/** Sequences that begin with the same tokens and images, which a pass reads once; the rest of each follows. */
+export interface Pack {
+  /** indices of the sequences */
+  rows: readonly number[];
+  /** number of their first tokens that are the same; no position before is selected, if there are several sequences */
+  shared: number;
+}
+
 export interface TrainerFeedOptions {
+  /**
+   * a partition of the sequences, if the family has {@link Family.readsPacks}; default: none is packed. A pack is one
+   * row of the graph
+   */
+  packs?: readonly Pack[];
   images: TrainerOptions['images'];
   /** rows are padded to a multiple of this, default 1 */
   padTo?: number;
@@ -322,6 +337,8 @@ export interface Family {
    * whether the tokens of an image attend to each other in both directions: a pass must then read all of them or none
    */
   readonly wholeImages: boolean;
+  /** whether a trainer can read sequences with the same beginning as one row, see {@link TrainerFeedOptions.packs} */
+  readonly readsPacks: boolean;
   /** rotary positions [3, T] (time, height, width) of a prompt; images in the order of the placeholders */
   positions(tokenIds: readonly number[], images: readonly ImageGeometry[]): Int32Array;
   /** rotary position of the first token after a prompt */

@@ -62,6 +62,55 @@ test('a padded batch of samples that share images gives what each sample alone g
   together.logProbs.forEach((value, i) => expect(value).toBeCloseTo(alone[i], 4));
 });
 
+describe('a pack of sequences with the same beginning', () => {
+  let packedSession: Session;
+  beforeAll(async () => {
+    const parameters = new Parameters({ weights: await WeightStore.open(model) });
+    const options = { kind: 'trainer', parameters, images: 'patches', packed: true } as const;
+    const trainer = family.buildForward(options);
+    trainer.graph.output('log_probs', trainer.logProbs);
+    packedSession = await Session.create(trainer.graph, { threads: 1 });
+  });
+  afterAll(() => packedSession.release());
+
+  /** Sequences of different lengths after the same prompt of 9 tokens, one with another image, and one without. */
+  function sequences(): TrainerRow[] {
+    const pad = family.shape.imageTokenId;
+    const prompt = [10, ...Array<number>(6).fill(pad), 11, 12];
+    const after = (rest: number[], own: number[], temperature?: number): TrainerRow => {
+      const whole = row([...prompt, ...rest], own, temperature);
+      return { ...whole, selected: whole.tokenIds.map((_, t) => Number(t >= 8 && t < 8 + rest.length)) };
+    };
+    return [after([20, 21, 22], [0]), rows[2], after([30, 15, pad, 31], [0, 1], 0.5), after([40], [0])];
+  }
+
+  test('gives what each sequence alone gives', async () => {
+    const batch = sequences();
+    const packs = [
+      { rows: [0, 2, 3], shared: 8 },
+      { rows: [1], shared: 0 },
+    ];
+    const { feeds, selected } = family.trainerFeeds(batch, images, { images: 'patches', packs, padTo: 8 });
+    expect(feeds.token_ids.dims).toEqual([2, 24]);
+    const together = (await packedSession.run(feeds)).log_probs.data as Float32Array;
+    const alone: number[] = [];
+    for (const single of batch) alone.push(...(await run([single])).logProbs);
+    expect(selected.map(({ row: r }) => r)).toEqual([0, 0, 0, 1, 1, 2, 2, 2, 2, 3]);
+    expect(together).toHaveLength(alone.length);
+    together.forEach((value, i) => expect(value).toBeCloseTo(alone[i], 4));
+  });
+
+  test('is refused if it shares a token that a sequence selects', () => {
+    const packs = [
+      { rows: [0, 2, 3], shared: 9 },
+      { rows: [1], shared: 0 },
+    ];
+    expect(() => family.trainerFeeds(sequences(), images, { images: 'patches', packs })).toThrow(
+      'position 8 is selected, but is one of the 9 tokens that its pack shares',
+    );
+  });
+});
+
 test('the content of an image matters to the samples that have it, and to no other', async () => {
   const before = await run(rows);
   const after = await run(rows, { own: [images[0], image([1, 2, 2], 9)] });

@@ -5,6 +5,7 @@ import type {
   Feeds,
   ImageGeometry,
   ImageInput,
+  Pack,
   PlacedImage,
   PromptRow,
   TrainerBatch,
@@ -48,25 +49,28 @@ function readPositions(positions: Int32Array, row: ReadPart): Int32Array {
   return read;
 }
 
+/** The tokens of a sequence that a pass reads, from number `first` of its B·T on. */
+type Placed<Row extends ReadPart> = Row & { first: number };
+
+/** One sequence per row. */
+function rowByRow<Row extends ReadPart>(rows: readonly Row[], T: number): Placed<Row>[] {
+  return rows.map((row, b) => ({ ...row, first: b * T }));
+}
+
 /** Token ids and rotary tables of right-padded rows, [B, T]. */
 function textFeeds(
   model: VisionLanguageModel,
-  rows: readonly (ReadPart & { images: readonly ImageGeometry[] })[],
-  T: number,
+  parts: readonly Placed<ReadPart & { images: readonly ImageGeometry[] }>[],
+  [B, T]: readonly [number, number],
 ): Feeds {
-  const B = rows.length;
   const ids = new BigInt64Array(B * T);
-  const placed = rows.map((row, b): PlacedPositions => {
-    const { tokenIds, images } = row;
-    const from = readFrom(row);
-    for (let t = 0; t < readLength(row); t++) ids[b * T + t] = BigInt(tokenIds[from + t]);
-    return { first: b * T, positions: readPositions(positionsOf(model, tokenIds, images), row) };
+  const placed = parts.map((part): PlacedPositions => {
+    const { tokenIds, images, first } = part;
+    const from = readFrom(part);
+    for (let t = 0; t < readLength(part); t++) ids[first + t] = BigInt(tokenIds[from + t]);
+    return { first, positions: readPositions(positionsOf(model, tokenIds, images), part) };
   });
-  return {
-    token_ids: tensor('int64', ids, [B, T]),
-    ...ropeFeeds(model, placed, [B, T]),
-    ...maskFeeds(model, rows, T),
-  };
+  return { token_ids: tensor('int64', ids, [B, T]), ...ropeFeeds(model, placed, [B, T]) };
 }
 
 /** Positions [3, n] of the tokens from number `first` of B·T on. */
@@ -140,16 +144,15 @@ function placeFeeds({ text }: VisionLanguageModel, rows: readonly { cached?: num
 /** Feature row of each token; `featureRows` (the row of zeros after all features) for text. */
 function imageFeeds(
   model: VisionLanguageModel,
-  rows: readonly (ReadPart & { images: readonly PlacedImage[] })[],
-  T: number,
+  parts: readonly Placed<ReadPart & { images: readonly PlacedImage[] }>[],
+  [B, T]: readonly [number, number],
   featureRows: number,
 ): Feeds {
-  const B = rows.length;
   const mask = new Float32Array(B * T).fill(1);
   const index = new BigInt64Array(B * T).fill(BigInt(featureRows));
-  rows.forEach((row, b) => {
-    const { tokenIds, images } = row;
-    const from = readFrom(row);
+  for (const part of parts) {
+    const { tokenIds, images, first } = part;
+    const from = readFrom(part);
     const sources = images.flatMap((image) =>
       Array.from({ length: model.vision.inputs.imageTokens(image) }, (_, i) => image.firstRow + i),
     );
@@ -158,11 +161,11 @@ function imageFeeds(
       if (id !== model.imageTokenId) return;
       const source = sources[next++];
       const t = place - from;
-      if (t < 0 || t >= readLength(row)) return;
-      mask[b * T + t] = 0;
-      index[b * T + t] = BigInt(source);
+      if (t < 0 || t >= readLength(part)) return;
+      mask[first + t] = 0;
+      index[first + t] = BigInt(source);
     });
-  });
+  }
   return { text_mask: tensor('float32', mask, [B, T]), image_rows: tensor('int64', index, [B, T]) };
 }
 
@@ -202,12 +205,15 @@ export function prefillFeeds(
     throw new ModelError('bad-input', 'prefill needs at least one row, and a token in each');
   }
   const last = BigInt64Array.from(rows, (row, b) => BigInt(b * T + readLength(row) - 1));
+  const parts = rowByRow(rows, T);
+  const extent = [rows.length, T] as const;
   return {
-    ...textFeeds(model, rows, T),
+    ...textFeeds(model, parts, extent),
+    ...maskFeeds(model, rows, T),
     ...paddingFeeds(model, rows, T),
     last_rows: tensor('int64', last),
     inverse_temperature: tensor('float32', Float32Array.from(rows, inverseTemperature)),
-    ...(featureRows === null ? {} : imageFeeds(model, rows, T, featureRows)),
+    ...(featureRows === null ? {} : imageFeeds(model, parts, extent, featureRows)),
     ...(capacity === undefined
       ? {}
       : { past_bias: cacheBias(rows, capacity), ...placeFeeds(model, rows, T) }),
@@ -293,27 +299,85 @@ function placeImages(
   }));
 }
 
+/** The sequences of packs, each after the one before it in its row. */
+function packedRows<Row extends ReadPart>(
+  rows: readonly Row[],
+  packs: readonly Pack[],
+): { parts: (Row & { pack: number; start: number })[]; lengths: number[] } {
+  const parts: (Row & { pack: number; start: number })[] = [];
+  const lengths = packs.map(({ rows: members, shared }, pack) => {
+    let start = 0;
+    for (const member of members) {
+      const row = { ...rows[member], cached: start === 0 ? 0 : shared };
+      parts[member] = { ...row, pack, start };
+      start += readLength(row);
+    }
+    return start;
+  });
+  return { parts, lengths };
+}
+
+/**
+ * Number of a sequence's token among the B·T of a pass.
+ * @throws ModelError if the pass does not read it there
+ */
+function placeOf(part: Placed<ReadPart>, position: number): number {
+  const place = position - readFrom(part);
+  if (place >= 0) return part.first + place;
+  throw new ModelError(
+    'bad-input',
+    `position ${position} is selected, but is one of the ${readFrom(part)} tokens that its pack shares`,
+  );
+}
+
+/** Lengths of the shared beginnings, and where each token's own sequence continues them. */
+function packFeeds(
+  parts: readonly (ReadPart & { pack: number; start: number })[],
+  packs: readonly Pack[],
+  T: number,
+): Feeds {
+  const B = packs.length;
+  const shared = BigInt64Array.from(packs, ({ shared: tokens }) => BigInt(tokens));
+  const starts = new BigInt64Array(B * T);
+  for (let b = 0; b < B; b++) starts.fill(shared[b], b * T, (b + 1) * T);
+  for (const part of parts) {
+    const first = part.pack * T + part.start;
+    if (part.start > 0) starts.fill(BigInt(part.start), first, first + readLength(part));
+  }
+  return {
+    shared_tokens: tensor('int64', shared, [B, 1]),
+    sequence_starts: tensor('int64', starts, [B, T]),
+  };
+}
+
 /** Feeds of the trainer for samples that may share images; rows are padded to a multiple of `padTo`. */
 export function trainerFeeds(
   model: VisionLanguageModel,
   rows: readonly TrainerRow[],
   images: readonly ImageInput[],
-  { images: kind, padTo = 1, memory }: TrainerFeedOptions,
+  { images: kind, packs, padTo = 1, memory }: TrainerFeedOptions,
 ): TrainerBatch {
   const step =
     model.text.linearAttention === undefined ? padTo : leastCommonMultiple(padTo, LINEAR_ATTENTION_STEP);
   const selected = selectPositions(rows);
   if (selected.length === 0) throw new ModelError('bad-input', 'no position of the batch is selected');
-  const longest = Math.max(...rows.map(({ tokenIds }) => tokenIds.length));
-  const T = Math.ceil(longest / step) * step;
   const featureRows = kind === 'none' ? images.map(() => 0) : featureRowsOf(model.vision.inputs, images);
   const placed = placeImages(rows, images, firstRowsOf(featureRows));
+  const { parts, lengths } = packedRows(
+    placed,
+    packs ?? placed.map((_, row) => ({ rows: [row], shared: 0 })),
+  );
+  const T = Math.ceil(Math.max(...lengths) / step) * step;
+  const extent = [lengths.length, T] as const;
+  const tokens = parts.map((part) => ({ ...part, first: part.pack * T + part.start }));
   const inverse = rows.map(inverseTemperature);
   const feeds: Feeds = {
-    ...textFeeds(model, placed, T),
+    ...textFeeds(model, tokens, extent),
+    ...maskFeeds(model, placed, T),
+    ...(packs === undefined ? {} : packFeeds(parts, packs, T)),
     selected_rows: tensor(
       'int64',
-      BigInt64Array.from(selected, ({ row, position }) => BigInt(row * T + position)),
+      BigInt64Array.from(selected, ({ row, position }) => BigInt(placeOf(tokens[row], position))),
     ),
     targets: tensor(
       'int64',
@@ -323,7 +387,7 @@ export function trainerFeeds(
       'float32',
       Float32Array.from(selected, ({ row }) => inverse[row]),
     ),
-    ...(kind === 'none' ? {} : imageFeeds(model, placed, T, sum(featureRows))),
+    ...(kind === 'none' ? {} : imageFeeds(model, tokens, extent, sum(featureRows))),
     ...(kind === 'patches' ? model.vision.inputs.feeds(images, memory) : {}),
   };
   return { feeds, selected, featureRows };

@@ -7,7 +7,7 @@ import {
   groupedAttention,
   type PastTokens,
 } from '../../nn/attention';
-import { pastWindowBias, visibleBias, windowBias } from '../../nn/attention-masks';
+import { packBias, pastWindowBias, visibleBias, windowBias } from '../../nn/attention-masks';
 import { LayerBuilder } from '../../nn/layer-builder';
 import type {
   CriticForward,
@@ -90,6 +90,14 @@ function ownBiases(graph: Graph, text: DecoderConfig, length: number | string): 
       : causalBias(graph, groups, length);
   const near = window && ops.add(all, windowBias(graph, groups, window.size, length));
   return (layer) => (window?.layers.has(layer) === true ? near! : all);
+}
+
+/** Attention within packs. */
+function packAttention({ graph }: LayerBuilder, text: DecoderConfig, length: number | string): Attention {
+  const shared = graph.input('shared_tokens', 'int64', ['B', 1]);
+  const starts = graph.input('sequence_starts', 'int64', ['B', length]);
+  const bias = packBias(shared, starts, text.heads / text.kvHeads, length);
+  return (_, { q, k, v }) => groupedAttention(q, k, v, bias, text);
 }
 
 /** Attention within prompts. */
@@ -218,7 +226,7 @@ function trainerImages(
 function buildWholeRows(
   model: VisionLanguageModel,
   graph: Graph,
-  { parameters, images, dropout, attention: kind }: Omit<TrainerOptions, 'kind'>,
+  { parameters, images, dropout, attention: kind, packed = false }: Omit<TrainerOptions, 'kind'>,
 ): { build: LayerBuilder; hidden: Value } {
   const { text } = model;
   const build = new LayerBuilder(graph, parameters, { dropout, attention: kind });
@@ -226,7 +234,7 @@ function buildWholeRows(
   const length = wholeLength(text);
   const inputs: TextInputs = { ...declareText(graph, text, length), images: imageRows };
   const select = pickRows(graph.input('selected_rows', 'int64', ['M']));
-  const attention = promptAttention(build, text, length);
+  const attention = (packed ? packAttention : promptAttention)(build, text, length);
   const recurrence = text.linearAttention && wholeRecurrence(text.linearAttention);
   return { build, hidden: buildDecoder(build, text, inputs, { attention, recurrence, select }) };
 }
