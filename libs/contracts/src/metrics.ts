@@ -85,6 +85,11 @@ export const METRICS: readonly MetricInfo[] = [
     'reward',
     'mean length penalty of an episode (algorithm.overlong_buffer)',
   ),
+  metric(
+    'advantage/replayed',
+    'episodes',
+    'episodes of earlier batches that were trained again (algorithm.replayed_successes, or the buffer of rejection_sampling)',
+  ),
   metric('advantage/<name>', '', 'metrics of the advantage estimator'),
   metric(
     'critic/explained_variance',

@@ -26,6 +26,7 @@ export function conflictsOf(run: RunFile, registry: ComponentRegistry): Settings
   const refuse: Refuse = (message) => problems.push({ category: 'conflict', message });
   checkAlgorithm(run, registry, refuse);
   checkReplacing(run, registry, refuse);
+  checkReplay(run, registry, refuse);
   checkCritic(run, registry, refuse);
   checkTeacher(run, registry, refuse);
   checkCurriculum(run, refuse);
@@ -88,6 +89,23 @@ function checkReplacing({ algorithm }: RunFile, registry: ComponentRegistry, ref
   refuse(
     `algorithm.dynamic_sampling is true, but algorithm.advantage ${advantage.name} learns from every group, so that none would be replaced: leave it out, or set it to false`,
   );
+}
+
+function checkReplay({ algorithm }: RunFile, registry: ComponentRegistry, refuse: Refuse): void {
+  if (algorithm.replayed_successes === 0) return;
+  const advantage = registry.get('advantage', algorithm.advantage.name);
+  const { name: loss, scope } = registry.get('policy-loss', algorithm.loss.name);
+  const without = 'set algorithm.replayed_successes to 0';
+  if (advantage.gives === 'selection' || advantage.learnsFromEveryGroup === true) {
+    refuse(
+      `algorithm.replayed_successes is ${algorithm.replayed_successes}, but algorithm.advantage ${advantage.name} does not compare the episodes of a group: choose one that does, such as dr_grpo, or ${without}`,
+    );
+  }
+  if (scope === 'pair') {
+    refuse(
+      `algorithm.replayed_successes is ${algorithm.replayed_successes}, but algorithm.loss ${loss} pairs the episodes of a group, and a replayed one belongs to none: ${without}`,
+    );
+  }
 }
 
 /** A critic is trained only if its values are used; otherwise its options would have no effect. */

@@ -146,6 +146,21 @@ describe('a run file that is wrong', () => {
       /overlong_penalty would have no effect: it needs algorithm.overlong_buffer above 0/,
     ],
     [
+      'algorithm: {advantage: rejection_sampling, replayed_successes: 2}',
+      'conflict',
+      /replayed_successes is 2, but algorithm.advantage rejection_sampling does not compare the episodes of a group/,
+    ],
+    [
+      'algorithm: {advantage: reinforce_plus_plus, replayed_successes: 2}',
+      'conflict',
+      /algorithm.advantage reinforce_plus_plus does not compare the episodes of a group: choose one that does/,
+    ],
+    [
+      'algorithm: {loss: dpo, replayed_successes: 2}',
+      'conflict',
+      /replayed_successes is 2, but algorithm.loss dpo pairs the episodes of a group/,
+    ],
+    [
       'algorithm: {regularizers: [kl, {name: kl, coef: 2}]}',
       'conflict',
       /algorithm.regularizers names kl twice/,

@@ -75,8 +75,9 @@ export interface AdvantageEstimator {
    * Whether training on the group would change the policy. Default: whether the rewards of its episodes differ.
    * Called when a group is complete, without the arrays of `inputs`. If it is true for every group, declare
    * `learnsFromEveryGroup` instead.
+   * @param memory as for `estimate`
    */
-  hasLearningSignal?(group: EpisodeGroup): boolean;
+  hasLearningSignal?(group: EpisodeGroup, memory?: unknown): boolean;
 }
 
 export interface AdvantageComponent<Options = unknown> extends ComponentBase<

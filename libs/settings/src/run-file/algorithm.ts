@@ -55,6 +55,13 @@ export class AlgorithmGroup {
   @Above(0)
   overlong_penalty?: number;
 
+  @Doc(
+    'number of successes to keep per task. Groups with fewer successes are trained together with kept ones; 0 = none',
+  )
+  @IsInt()
+  @Min(0)
+  replayed_successes = 0;
+
   @Doc('replace groups without a learning signal: for most advantages, those with equal rewards')
   @IsBoolean()
   dynamic_sampling = false;

@@ -12,6 +12,7 @@ import {
 import type { AlgorithmGroup, RunFile, TrainingGroup } from '@ui-rl/settings';
 import type { CriticAlgorithm } from './critic-trainer';
 import { withOverlongPenalty } from './overlong';
+import { withSuccessReplay } from './success-replay';
 
 /** The groups of a run file that decide how a policy learns. */
 export type LearningOptions = Pick<RunFile, 'algorithm' | 'critic' | 'training' | 'rollout'>;
@@ -49,7 +50,9 @@ export function makeAlgorithm(
     if (readsValues(each)) assertGivesReturns(advantage, each, 'values');
   for (const each of readers)
     if (each.inputs.includes('returns')) assertGivesReturns(advantage, each, 'returns');
-  const estimator = components.create('advantage', options.advantage, {});
+  const created = components.create('advantage', options.advantage, {});
+  const estimator =
+    options.replayed_successes === 0 ? created : withSuccessReplay(created, options.replayed_successes);
   return {
     ...{ options, training, advantage, lossComponent },
     lossInputs: [...new Set(readers.flatMap(({ inputs }) => inputs))],

@@ -265,6 +265,34 @@ it('corrects for tokens that another policy sampled: weights up to a cap, ratios
   expect(metrics['optim/logp_difference_max']).toBeCloseTo(1, 4);
 });
 
+it('trains a replayed success as a sample of the current policy, however old it is', async () => {
+  const failed = groupOf(0, [{ reward: 0, success: false, turns: [await play([5, 6, 7], 1, 2)] }]);
+  const [kept] = groupOf(1, [
+    { reward: 1, success: true, turns: [await play([5, 6, 8], 2, 6)] },
+  ]).trajectories;
+  const [turn] = kept.turns;
+  turn.logprobs = turn.logprobs.map((logprob) => logprob - 3);
+  const { id, description } = kept.request.task;
+  const changes = {
+    'algorithm.advantage': 'dr_grpo',
+    'algorithm.loss': 'importance_sampling',
+    'algorithm.replayed_successes': 1,
+    'algorithm.correction': { name: 'tis', importance_ratio_cap: 2 },
+  };
+  const algorithm = makeAlgorithm(optionsWith(components, changes), components);
+  const trainer = new BatchTrainer(engine, algorithm, context);
+  const memory = { kept: [[id ?? description, [kept.request.rolloutId]]] };
+  const { metrics, carried } = await trainer.train([failed], 0, 'none', {
+    carried: { memory, kept: [kept] },
+  });
+  const [few, many] = [failed.trajectories[0].turns[0].tokenIds.length, turn.tokenIds.length];
+  // Advantages ±0.5, ratios and weights 1.
+  expect(metrics['optim/loss']).toBeCloseTo(-(0.5 * many - 0.5 * few) / (many + few), 4);
+  expect(metrics).toMatchObject({ 'advantage/replayed': 1, 'optim/samples': 2 });
+  expect(metrics['optim/logp_difference_max']).toBeLessThan(1e-4);
+  expect(carried.kept.map(({ request }) => request.rolloutId)).toEqual([kept.request.rolloutId]);
+});
+
 it('leaves turns and pairs out of which a correction masks all tokens, and takes no step where nothing is left', async () => {
   const near = await play([5, 6, 7], 1);
   const far = await play([5, 6, 8], 2);

@@ -199,7 +199,11 @@ export class BatchTrainer {
       const known = await reference.of(all.map(({ sequence }) => sequence));
       for (const { inputs, sequence } of all) inputs.reference_logprobs = known.get(sequence.turn);
     }
-    const corrected = await this.corrected(all, sequences);
+    await this.renewLogprobs(all.filter(({ sequence }) => replayed.has(sequence.turn)));
+    const corrected = await this.corrected(
+      all.filter(({ sequence }) => !replayed.has(sequence.turn)),
+      sequences,
+    );
     for (const { sequence, weights } of [...all, ...valued]) {
       if (!replayed.has(sequence.turn)) assertWithin(sequence.turn, weights, bound);
     }
@@ -306,6 +310,24 @@ export class BatchTrainer {
     const trained = new Set(turns.map(({ sequence }) => sequence.rolloutId));
     const played = [...sequences.values()].filter(({ rolloutId }) => trained.has(rolloutId));
     return correct(turns, played, correction, await this.logprobs(POLICY, played));
+  }
+
+  /**
+   * Presents replayed turns as samples of the current policy: their ratio to the policy that sampled them vanishes as
+   * soon as the policy no longer takes their actions.
+   */
+  private async renewLogprobs(turns: readonly TrainedTurn[]): Promise<void> {
+    const { lossInputs } = this.algorithm;
+    const reads = lossInputs.includes('old_logprobs') || lossInputs.includes('sample_logprobs');
+    if (turns.length === 0 || !reads) return;
+    const now = await this.logprobs(
+      POLICY,
+      turns.map(({ sequence }) => sequence),
+    );
+    for (const { inputs, sequence } of turns) {
+      inputs.old_logprobs = now.get(sequence.turn);
+      inputs.sample_logprobs = now.get(sequence.turn);
+    }
   }
 
   private logprobs(model: string, sequences: readonly TurnSequence[]): Promise<LogprobsByTurn> {

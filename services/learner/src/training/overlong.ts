@@ -26,7 +26,7 @@ export function withOverlongPenalty(
       );
       return { ...estimate, metrics: { ...estimate.metrics, overlong_penalty: mean(lost) } };
     },
-    hasLearningSignal: (group) => hasLearningSignal(estimator, shapedGroup(group)),
+    hasLearningSignal: (group, memory) => hasLearningSignal(estimator, shapedGroup(group), memory),
   };
 }
 

@@ -258,7 +258,8 @@ export class TrainingLoop {
   /** An estimator that fails here fails again in training, where its batch is rejected. */
   private hasLearningSignal(group: Group): boolean {
     try {
-      return hasLearningSignal(this.parts.algorithm.estimator, experienceOf(group));
+      const { algorithm, progress } = this.parts;
+      return hasLearningSignal(algorithm.estimator, experienceOf(group), progress.carried.memory);
     } catch (error) {
       this.logger.error(describeError(error));
       return true;
