@@ -64,9 +64,13 @@ async function withEngine<T>(
   const model = await TestModel.of(fixture, ['0.png', '1.png', '2.png']);
   const conversation = { tokenIds: prompt_ids, images: [...model.images] };
   const prompt = model.prompt(1, model.images.length);
-  const [golden, data] = [conversation, prompt].map((each) => [
-    model.datum(each, response_ids, 1 / response_ids.length),
-  ]);
+  const weight = 1 / response_ids.length;
+  const golden = [model.datum(conversation, response_ids, weight)];
+  // Two answers share a prompt, which a pass reads once.
+  const data = [
+    model.datum(prompt, response_ids, weight),
+    model.datum(prompt, response_ids.slice(0, 2).toReversed(), weight),
+  ];
   const maxSequence = prompt_ids.length + response_ids.length;
   const engine = await model.start({ ...options, models: [adapter()], maxSequence });
   const learned = await learn({ engine, model, golden, prompt, data });
