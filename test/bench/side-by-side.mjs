@@ -37,6 +37,7 @@ const HELP = `node test/bench/side-by-side.mjs [options]
   --model DIR       Hugging Face folder (the shipped model)
   --python PATH     Python with torch, transformers and peft (python3)
   --samples N       samples of a training step (128)
+  --group N         samples with the same prompt, as in the episodes of a group (1)
   --rows N,N        requests generated at once (1,8,64)
   --new-tokens N    tokens per answer (64)
   --rounds N        how often everything is measured (9)
@@ -54,6 +55,7 @@ function readOptions() {
       model: { ...text, default: join(here, '../../deploy/local/model') },
       python: { ...text, default: 'python3' },
       samples: text,
+      group: { ...text, default: '1' },
       rows: text,
       'new-tokens': text,
       rounds: text,
@@ -80,6 +82,7 @@ function readOptions() {
     model: resolve(values.model),
     python: values.python,
     samples: numbers('samples')[0],
+    group: numbers('group')[0],
     rows: numbers('rows'),
     newTokens: numbers('new-tokens')[0],
     rounds: numbers('rounds')[0],
@@ -238,7 +241,7 @@ async function compare(options, dir, theirs) {
   const changes = options.wholeImages ? { 'preprocessor_config.json': { do_image_splitting: false } } : {};
   const folder = await models.loadModelFolder(await linkModel(options.model, join(dir, 'model'), changes));
   await writeAdapter(folder, join(dir, 'adapter'));
-  const turns = await makeTurns(folder, Math.max(samples, ...rows));
+  const turns = await makeTurns(folder, Math.max(samples, ...rows), undefined, options.group);
   await writeBatch(turns, join(dir, 'batch'));
   const lengths = turns.map(({ tokenIds }) => tokenIds.length);
   const prompts = turns.map(({ promptTokens }) => promptTokens);
@@ -271,6 +274,7 @@ async function compare(options, dir, theirs) {
       throw new Error(`${own} weights are trained here, ${trainedParameters} there`);
     const batch = {
       samples,
+      group: options.group,
       tokens: [Math.min(...lengths), Math.max(...lengths)],
       imageTokens: turns[0].images[0].tokens,
       trainedTokens: turns

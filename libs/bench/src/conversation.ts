@@ -13,18 +13,23 @@ import sharp from 'sharp';
 const SCREEN = { width: 160, height: 224 };
 const RECTANGLES = 12;
 
-/** Typical turns of a policy: each with its own screenshot, the goal of a demo task, and a click as answer. */
+/**
+ * Typical turns of a policy: each with its own screenshot, the goal of a demo task, and a click as answer.
+ * @param group number of successive turns with the same screenshot and goal, as in the episodes of a group
+ */
 export async function makeTurns(
   folder: ModelFolder,
   count: number,
   screen = SCREEN,
+  group = 1,
 ): Promise<RenderedSample[]> {
   const tasks = await loadTasks(await loadComponents(), [{ source_type: 'demo_training' }]);
   const renderer = makeRenderer(folder);
   const sizes = { screenshot: screen, modelImage: folder.imageProcessor.shownSize(screen) };
   const turns: RenderedSample[] = [];
   for (let index = 0; index < count; index += 1) {
-    const goal = tasks[index % tasks.length].description;
+    const first = index - (index % group);
+    const goal = tasks[first % tasks.length].description;
     const text = turnText('compact', { goal, turn: 1, maxTurns: 8 });
     const message = {
       role: 'user' as const,
@@ -32,7 +37,7 @@ export async function makeTurns(
     };
     const click = { action: 'click' as const, x: (index * 37) % 160, y: (index * 53) % 224 };
     const answer = jsonDialect.format([click], sizes);
-    turns.push(renderer.renderWithResponse([message], [await makeScreen(folder, index, screen)], answer));
+    turns.push(renderer.renderWithResponse([message], [await makeScreen(folder, first, screen)], answer));
   }
   return turns;
 }

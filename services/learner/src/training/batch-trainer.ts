@@ -145,7 +145,9 @@ export class BatchTrainer {
       digest: newest,
       tokens,
       episodes: trainedEpisodes(
-        groups.flatMap(({ trajectories }) => trajectories),
+        groups
+          .flatMap(({ trajectories }) => trajectories)
+          .filter(({ turns }) => turns.some((turn) => !replayed.has(turn) || prepared.advantages.has(turn))),
         prepared.advantages,
         parts.flatMap(({ policy }) => policy),
         logprobs,

@@ -115,8 +115,21 @@ describe('an estimator with replayed successes', () => {
       ['b', [1]],
     ]);
     const { memory } = batches.next([['a', [1]]]);
-    expect(batches.keeps).toEqual(['a1-1', 'a3-0', 'b2-0']);
+    expect(batches.keeps).toEqual(['b2-0', 'a1-1', 'a3-0']);
     expect(memory).toMatchObject({ own: 2 });
+  });
+
+  it('keeps 512 successes, of the tasks that were played last', () => {
+    const batches = new Batches(withSuccessReplay(centered, 2));
+    batches.next(Array.from({ length: 256 }, (_, index) => [`task-${index}`, [1, 1]]));
+    expect(batches.keeps).toHaveLength(512);
+    batches.next([
+      ['task-0', [0]],
+      ['new', [1, 0]],
+    ]);
+    expect(batches.keeps).toHaveLength(511);
+    expect(batches.keeps.slice(-3)).toEqual(['task-01-0', 'task-01-1', 'new258-0']);
+    expect(batches.keeps).not.toContain('task-12-0');
   });
 
   it('learns from a failed group if it has a success to compare it with', () => {

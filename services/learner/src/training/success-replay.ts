@@ -6,11 +6,14 @@ import type {
 } from '@ui-rl/plugin-kit';
 import { hasLearningSignal } from './learning-signal';
 
+/** Limit of kept episodes: each checkpoint contains them. */
+const MOST_KEPT = 512;
+
 /** The state between batches, as JSON. */
 interface Memory {
   /** That of the estimator. */
   own?: unknown;
-  /** Rollout ids of kept successes by the name of their task, oldest first. */
+  /** Rollout ids of kept successes, oldest first, by the name of their task; the task played last comes last. */
   kept: [task: string, rolloutIds: string[]][];
 }
 
@@ -18,7 +21,8 @@ interface Memory {
  * An estimator that adds earlier successes of its task to each group with too few of its own, as if they were
  * episodes of the group. They are trained on again (as in ARPO, arXiv:2505.16282, section 3.3, for groups without any).
  * @param estimator compares episodes of a group, and keeps none itself
- * @param size number of successes that a group should have, and to keep per task; the newest stay
+ * @param size number of successes that a group should have, and to keep per task; the newest stay. Beyond 512 in all,
+ * those of the task that was played longest ago go
  */
 export function withSuccessReplay(estimator: AdvantageEstimator, size: number): AdvantageEstimator {
   return {
@@ -99,9 +103,17 @@ function newest(size: number, kept: Memory['kept'], fresh: readonly EpisodeGroup
   const all = new Map(kept);
   for (const group of fresh) {
     const won = group.episodes.filter(({ success }) => success === true).map(({ rolloutId }) => rolloutId);
-    if (won.length > 0) all.set(nameOf(group), [...(all.get(nameOf(group)) ?? []), ...won].slice(-size));
+    const own = [...(all.get(nameOf(group)) ?? []), ...won].slice(-size);
+    all.delete(nameOf(group));
+    if (own.length > 0) all.set(nameOf(group), own);
   }
-  return [...all];
+  return withinLimit([...all]);
+}
+
+function withinLimit(kept: Memory['kept']): Memory['kept'] {
+  let left = MOST_KEPT;
+  const from = kept.findLastIndex(([, rolloutIds]) => (left -= rolloutIds.length) < 0);
+  return kept.slice(from + 1);
 }
 
 function nameOf({ task: { id, description } }: EpisodeGroup): string {
