@@ -18,7 +18,7 @@ export interface PlanOptions {
   limits: MicroBatchLimits;
   /** Minimum number of passes, if there are enough sequences. Default 1. */
   minPasses?: number;
-  /** Sequences with the same key stay together, in packs of their own. Default: each is independent. */
+  /** Sequences with the same key share a pass, and none is packed. Default: each is independent. */
   bundleOf?: (row: number) => unknown;
 }
 
@@ -50,8 +50,8 @@ export function planPasses(
 }
 
 /**
- * Packs sequences with the same prompt: episodes of a group begin with the same screen. What each predicts, its
- * prompt's last token included, stays its own (Prefix Grouper, arXiv:2506.05433). A pack is at most twice as long as
+ * Packs sequences with the same prompt: episodes of a group begin with the same screen. The
+ * prompt's last token, which predicts the first one of an answer, belongs to each answer (Prefix Grouper, arXiv:2506.05433). A pack is at most twice as long as
  * its prompt, because its sequences also cost attention scores among each other.
  */
 function packed(family: Pick<Family, 'shape' | 'imageTokens'>, sequences: readonly Sequence[]): Pack[] {

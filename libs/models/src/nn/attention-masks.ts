@@ -22,7 +22,7 @@ function forGroups(bias: Value, groups: number): Value {
 
 /**
  * Additive mask among T tokens of packs, [B, 1, G·T, T]: each token attends to the beginning that the sequences of its
- * pack share, and to earlier tokens of its own sequence.
+ * pack share, and to earlier tokens of its sequence.
  * @param shared int64 [B, 1] number of shared tokens
  * @param starts int64 [B, T] index of the first token of each token's sequence after the shared ones
  */

@@ -18,8 +18,8 @@ interface Memory {
 }
 
 /**
- * An estimator that adds earlier successes of its task to each group with too few of its own, as if they were
- * episodes of the group. They are trained on again (as in ARPO, arXiv:2505.16282, section 3.3, for groups without any).
+ * An estimator that adds earlier successes of the task to each group with too few, as if they were episodes of the
+ * group. They are trained on again (as in ARPO, arXiv:2505.16282, section 3.3, for groups without any).
  * @param estimator compares episodes of a group, and keeps none itself
  * @param size number of successes that a group should have, and to keep per task; the newest stay. Beyond 512 in all,
  * those of the task that was played longest ago go

@@ -1,7 +1,7 @@
 import type { EpisodePage, JudgedEpisode } from '@ui-rl/records';
 import { pathRead, type Read, useApi, useLoaded } from './api';
 import { number } from './format';
-import { episodePath } from './reads';
+import { episodePath, runPath } from './reads';
 import { links, useParam } from './route';
 import { Result } from './ui';
 
@@ -23,7 +23,7 @@ export function BesideChooser({ episode }: { episode: JudgedEpisode }) {
   const [chosen, choose] = useParam('beside');
   const { id, runId, taskId, groupId } = episode;
   const query = new URLSearchParams({ taskId, limit: String(OFFERED) }).toString();
-  const { data } = useApi<EpisodePage>(`api/runs/${encodeURIComponent(runId)}/episodes?${query}`, 0);
+  const { data } = useApi<EpisodePage>(`${runPath(runId)}/episodes?${query}`, 0);
   const listed = (data?.episodes ?? []).filter((each) => each.id !== id);
   const own = new Set(episode.group.map((each) => each.id));
   const elsewhere = listed.filter((each) => each.groupId !== groupId && !own.has(each.id));

@@ -6,6 +6,7 @@ import { OptionPath, OptionValue } from './run-columns';
 import { GOAL_SETS } from './run-kind';
 import { beforeAfter } from './runs-view';
 import { Card, Empty, Problem } from './ui';
+import { runPath } from './reads';
 
 interface Props {
   /** Ids, at most as many as the page compares. */
@@ -24,7 +25,7 @@ export function CompareDifferences({ runs, colorOf }: Props) {
   const { data: details } = useLoaded(`details ${runs.join()}`, version, (signal) =>
     Promise.all(
       runs.map((id) =>
-        fetchJson<RunDetail>(`api/runs/${encodeURIComponent(id)}`, signal).catch(() => {
+        fetchJson<RunDetail>(runPath(id), signal).catch(() => {
           signal.throwIfAborted();
           // The charts say which run is not recorded.
           return null;

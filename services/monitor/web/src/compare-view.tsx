@@ -12,7 +12,7 @@ import {
   useChartSettings,
 } from './chart-settings';
 import { number, percent, smooth, type Unit } from './format';
-import { curvesPath } from './reads';
+import { curvesPath, runPath } from './reads';
 import { links, replaceBy, useParam, useTitle } from './route';
 import { MAX_OVERLAID } from './run-kind';
 import { titleOf } from './run-labels';
@@ -158,9 +158,7 @@ function Chooser({ runs }: { runs: string[] }) {
 /** Names of the metrics that the steps of any of the runs have, the usual ones first. */
 function useNames(runs: string[]): string[] {
   const { data } = useLoaded(`metrics ${runs.join()}`, useVersion(null, 30_000), (signal) =>
-    settled(runs, signal, (id) =>
-      fetchJson<MetricInfo[]>(`api/runs/${encodeURIComponent(id)}/metrics`, signal),
-    ),
+    settled(runs, signal, (id) => fetchJson<MetricInfo[]>(`${runPath(id)}/metrics`, signal)),
   );
   return useMemo(() => {
     const all = [...new Set((data?.found ?? []).flat().map(({ name }) => name))];

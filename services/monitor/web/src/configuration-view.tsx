@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useApi } from './api';
 import { count } from './format';
 import { Card, Empty, Problem } from './ui';
+import { runPath } from './reads';
 
 interface Filter {
   text: string;
@@ -12,7 +13,7 @@ interface Filter {
 
 /** The run's configuration: every option with its help and its default. */
 export function ConfigurationView({ run }: { run: RunDetail }) {
-  const path = `api/runs/${encodeURIComponent(run.id)}/configuration`;
+  const path = `${runPath(run.id)}/configuration`;
   // It arrives once and does not change.
   const version = Object.keys(run.config).length === 0 ? 0 : 1;
   const { data: groups, error } = useApi<ConfigurationGroup[]>(path, version);

@@ -4,6 +4,7 @@ import { useApi, useVersion } from './api';
 import { count } from './format';
 import { type EpisodeFilter, FILTERS, isFiltered } from './episode-query';
 import { useParam, useParams } from './route';
+import { runPath } from './reads';
 
 type Name = keyof EpisodeFilter;
 
@@ -77,7 +78,7 @@ function ExactTask() {
 /** The checks that failed in episodes of the run. */
 function FailedCheckChoice({ run }: { run: string }) {
   const [chosen] = useParam('failedCheck');
-  const path = `api/runs/${encodeURIComponent(run)}/failed-checks`;
+  const path = `${runPath(run)}/failed-checks`;
   const { data } = useApi<FailedCheck[]>(path, useVersion(run, 10_000));
   const options = new Map([['', 'Every check'], ...(chosen === '' ? [] : [[chosen, chosen] as const])]);
   for (const { text, episodes } of data ?? []) options.set(text, `${text} (${count(episodes)})`);

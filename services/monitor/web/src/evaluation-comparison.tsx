@@ -4,12 +4,13 @@ import { count, day, goalSet, percent, plural, points } from './format';
 import { links, type PlayedFor, useParam } from './route';
 import { RateScale } from './runs-view';
 import { Card, Empty, Problem } from './ui';
+import { runPath } from './reads';
 
 /** All evaluations of a run: each goal set during training, or the checkpoints that were evaluated together. */
 export function EvaluationComparisons({ run, version }: { run: string; version: number }) {
   const [to, compareTo] = useParam('to');
   const query = to === '' ? '' : `?to=${encodeURIComponent(to)}`;
-  const path = `api/runs/${encodeURIComponent(run)}/evaluations${query}`;
+  const path = `${runPath(run)}/evaluations${query}`;
   const { data, error } = useApi<EvaluationComparison[]>(path, version);
   return (
     <>

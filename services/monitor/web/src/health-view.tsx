@@ -9,6 +9,7 @@ import { isOver } from './run-kind';
 import { useNow } from './signs-of-life';
 import { StalenessCard, TimeCard } from './time-spent';
 import { Badge, Card, Empty, Problem } from './ui';
+import { runPath } from './reads';
 
 const POLL_MS = 5_000;
 /** Services that a run needs, besides samplers, which not every run has. */
@@ -16,7 +17,7 @@ const NEEDED = ['learner', 'task-loader', 'evaluator', 'actor', 'env'];
 
 /** How the services of a run do, what waits for them, and where the time goes. */
 export function HealthView({ run, version }: { run: RunDetail; version: number }) {
-  const path = `api/runs/${encodeURIComponent(run.id)}`;
+  const path = runPath(run.id);
   const { data: recorded, error } = useApi<RecordedHealth>(`${path}/health`, version);
   const { data: live, error: liveError } = useApi<LiveHealth>(`${path}/live`, usePulse(POLL_MS));
   // Usually, the services of a run that has ended are gone.

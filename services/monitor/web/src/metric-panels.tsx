@@ -5,7 +5,7 @@ import { useApi } from './api';
 import { Chart } from './chart';
 import { placesOf, smoothingText, useChartSettings } from './chart-settings';
 import { number, smooth } from './format';
-import { FIRST_PINNED, NONE_PINNED, pinnedIn } from './reads';
+import { FIRST_PINNED, NONE_PINNED, pinnedIn, runPath } from './reads';
 import { useParam } from './route';
 import { Card, Empty } from './ui';
 
@@ -30,10 +30,7 @@ export function usePinned(): { names: string[]; pin: (names: string[]) => void }
 /** A panel for each pinned metric, and a search that pins others. */
 export function MetricPanels({ run, steps }: { run: string; steps: StepCurves }) {
   const { names, pin } = usePinned();
-  const { data } = useApi<MetricInfo[]>(
-    `api/runs/${encodeURIComponent(run)}/metrics`,
-    steps.step.length === 0 ? 0 : 1,
-  );
+  const { data } = useApi<MetricInfo[]>(`${runPath(run)}/metrics`, steps.step.length === 0 ? 0 : 1);
   const about = new Map((data ?? []).map((each) => [each.name, each]));
   return (
     <>

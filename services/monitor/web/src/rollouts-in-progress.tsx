@@ -4,13 +4,14 @@ import { EPISODE_PHASES } from './episode-phases';
 import { count, duration } from './format';
 import { useNow } from './signs-of-life';
 import { Badge, Card, Empty, Problem } from './ui';
+import { runPath } from './reads';
 
 /** Actors report every 10 s. */
 const SILENT_MS = 40_000;
 
 /** The rollouts that actors play at the moment. */
 export function RolloutsInProgress({ run, version }: { run: string; version: number }) {
-  const path = `api/runs/${encodeURIComponent(run)}/in-progress`;
+  const path = `${runPath(run)}/in-progress`;
   const { data: rollouts, error } = useApi<RolloutInProgress[]>(path, version);
   const now = useNow();
   return (

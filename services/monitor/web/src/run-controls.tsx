@@ -2,6 +2,7 @@ import type { RunDetail } from '@ui-rl/records';
 import { type FormEvent, useState } from 'react';
 import { putJson } from './api';
 import { Card, Problem } from './ui';
+import { runPath } from './reads';
 
 type Order = 'pause' | 'continue' | 'stop';
 
@@ -47,13 +48,10 @@ function OrderForm({ run, order, onDone }: { run: string; order: Order; onDone: 
     event.preventDefault();
     setSent(true);
     const said = reason.trim() === '' ? {} : { reason: reason.trim() };
-    void putJson(`api/runs/${encodeURIComponent(run)}/control`, { order, ...said }).then(
-      onDone,
-      (problem: unknown) => {
-        setSent(false);
-        setError(problem instanceof Error ? problem.message : String(problem));
-      },
-    );
+    void putJson(`${runPath(run)}/control`, { order, ...said }).then(onDone, (problem: unknown) => {
+      setSent(false);
+      setError(problem instanceof Error ? problem.message : String(problem));
+    });
   };
   return (
     <form className="order" onSubmit={submit}>

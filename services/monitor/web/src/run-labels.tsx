@@ -3,6 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { patchJson } from './api';
 import { links } from './route';
 import { Badge, Card, Problem } from './ui';
+import { runPath } from './reads';
 
 type Labelled = Pick<RunSummary, 'id' | keyof RunLabels>;
 
@@ -40,7 +41,7 @@ export function RunEditor({ run, onSaved, onCancel }: RunEditorProps) {
   const [notes, setNotes] = useState(run.notes);
   const [error, setError] = useState<string | null>(null);
   const save = (changes: Partial<RunLabels>) =>
-    patchJson(`api/runs/${encodeURIComponent(run.id)}`, changes).then(onSaved, (problem: unknown) =>
+    patchJson(runPath(run.id), changes).then(onSaved, (problem: unknown) =>
       setError(problem instanceof Error ? problem.message : String(problem)),
     );
   const submit = (event: FormEvent) => {

@@ -4,10 +4,11 @@ import { useApi } from './api';
 import { count, percent } from './format';
 import { links } from './route';
 import { Card, Empty, Problem } from './ui';
+import { runPath } from './reads';
 
 /** Success in training by task and policy version. A cell leads to its episodes. */
 export function TaskHeatMapView({ run, version }: { run: string; version: number }) {
-  const path = `api/runs/${encodeURIComponent(run)}/heat-map`;
+  const path = `${runPath(run)}/heat-map`;
   const { data, error } = useApi<TaskHeatMap>(path, version);
   return (
     <Card title="Success in training by task and policy version">
