@@ -50,9 +50,9 @@ export function planPasses(
 }
 
 /**
- * Packs sequences with the same prompt: episodes of a group begin with the same screen. The
- * prompt's last token, which predicts the first one of an answer, belongs to each answer (Prefix Grouper, arXiv:2506.05433). A pack is at most twice as long as
- * its prompt, because its sequences also cost attention scores among each other.
+ * Packs sequences with the same prompt: episodes of a group begin with the same screen. The prompt's last token, which
+ * predicts the first one of an answer, belongs to each answer (Prefix Grouper, arXiv:2506.05433). A pack is at most
+ * twice as long as its prompt, because its sequences also cost attention scores among each other.
  */
 function packed(family: Pick<Family, 'shape' | 'imageTokens'>, sequences: readonly Sequence[]): Pack[] {
   const packs: { rows: number[]; shared: number; tokens: number }[] = [];
