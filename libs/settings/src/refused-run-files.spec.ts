@@ -239,9 +239,9 @@ describe('a run file that is wrong', () => {
     ['training: {max_steps: 0}', 'conflict', /the training has no end/],
     ['training: {batch_size: 0}', 'type', /^\S+: training.batch_size is 0, expected/],
     [
-      'training: {schedule: {name: cosine, warmup_steps: 9}}',
+      'training: {schedule: cosine, max_steps: 0, total_minutes: 5}',
       'conflict',
-      /training.schedule: schedule cosine reaches its end at training.max_steps, which is 5/,
+      /training.schedule: schedule cosine reaches its end at training.max_steps, which is 0/,
     ],
     [
       'training: {num_substeps: 11}',

@@ -31,15 +31,16 @@ export function decaying(
   remaining: (progress: number) => number,
 ): Schedule {
   const { warmup_steps, final_fraction } = options;
-  if (totalSteps <= warmup_steps) {
+  if (totalSteps === 0) {
     throw new PluginError(
       'option',
-      `schedule ${name} reaches its end at training.max_steps, which is ${totalSteps === 0 ? '0 (no limit)' : totalSteps}: ` +
-        `give a number above warmup_steps (${warmup_steps})`,
+      `schedule ${name} reaches its end at training.max_steps, which is 0 (no limit): give a number above 0`,
     );
   }
+  // A run that ends within its warm-up, such as a short trial of a run file, gets no further.
+  const decaySteps = Math.max(1, totalSteps - warmup_steps);
   return warmedUp(options, (step) => {
-    const progress = Math.min(1, step / (totalSteps - warmup_steps));
+    const progress = Math.min(1, step / decaySteps);
     return final_fraction + (1 - final_fraction) * remaining(progress);
   });
 }
