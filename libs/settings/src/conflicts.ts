@@ -95,15 +95,16 @@ function checkReplay({ algorithm }: RunFile, registry: ComponentRegistry, refuse
   if (algorithm.replayed_successes === 0) return;
   const advantage = registry.get('advantage', algorithm.advantage.name);
   const { name: loss, scope } = registry.get('policy-loss', algorithm.loss.name);
+  const said = `algorithm.replayed_successes is ${algorithm.replayed_successes}`;
   const without = 'set algorithm.replayed_successes to 0';
   if (advantage.gives === 'selection' || advantage.learnsFromEveryGroup === true) {
     refuse(
-      `algorithm.replayed_successes is ${algorithm.replayed_successes}, but algorithm.advantage ${advantage.name} does not compare the episodes of a group: choose one that does, such as dr_grpo, or ${without}`,
+      `${said}, but algorithm.advantage ${advantage.name} does not compare the episodes of a group: choose one that does, such as dr_grpo, or ${without}`,
     );
   }
   if (scope === 'pair') {
     refuse(
-      `algorithm.replayed_successes is ${algorithm.replayed_successes}, but algorithm.loss ${loss} pairs the episodes of a group, and a replayed one belongs to none: ${without}`,
+      `${said}, but algorithm.loss ${loss} pairs the episodes of a group, and a replayed one belongs to none: ${without}`,
     );
   }
 }

@@ -147,7 +147,7 @@ export class BatchTrainer {
       episodes: trainedEpisodes(
         groups
           .flatMap(({ trajectories }) => trajectories)
-          .filter(({ turns }) => turns.some((turn) => !replayed.has(turn) || prepared.advantages.has(turn))),
+          .filter(({ turns }) => turns.every((turn) => !replayed.has(turn) || prepared.advantages.has(turn))),
         prepared.advantages,
         parts.flatMap(({ policy }) => policy),
         logprobs,

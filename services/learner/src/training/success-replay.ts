@@ -4,6 +4,7 @@ import type {
   EpisodeExperience,
   EpisodeGroup,
 } from '@ui-rl/plugin-kit';
+import { nameOf } from '../episodes/task-health';
 import { hasLearningSignal } from './learning-signal';
 
 /** Limit of kept episodes: each checkpoint contains them. */
@@ -39,15 +40,12 @@ export function withSuccessReplay(estimator: AdvantageEstimator, size: number): 
         advantages: distributed(groups, joined, estimate.advantages),
         memory: state,
         keep: keptNow.flatMap(([, rolloutIds]) => rolloutIds),
-        metrics: {
-          ...estimate.metrics,
-          replayed: borrowed.flat().length,
-        },
+        metrics: { ...estimate.metrics, replayed: borrowed.flat().length },
       };
     },
     hasLearningSignal(group, memory): boolean {
       const { own, kept } = (memory as Memory | undefined) ?? { kept: [] };
-      const canBorrow = successesIn(group) < size && kept.some(([task]) => task === nameOf(group));
+      const canBorrow = successesIn(group) < size && kept.some(([task]) => task === nameOf(group.task));
       return canBorrow || hasLearningSignal(estimator, group, own);
     },
   };
@@ -75,7 +73,7 @@ function borrow(
   const left = new Map(Array.from(kept, ([task, rolloutIds]) => [task, [...rolloutIds]]));
   return groups.map((group) => {
     const missing = Math.max(0, size - successesIn(group));
-    const own = left.get(nameOf(group)) ?? [];
+    const own = left.get(nameOf(group.task)) ?? [];
     const taken = own.splice(Math.max(0, own.length - missing));
     return taken.flatMap((rolloutId) => successes.get(rolloutId) ?? []);
   });
@@ -103,9 +101,9 @@ function newest(size: number, kept: Memory['kept'], fresh: readonly EpisodeGroup
   const all = new Map(kept);
   for (const group of fresh) {
     const won = group.episodes.filter(({ success }) => success === true).map(({ rolloutId }) => rolloutId);
-    const own = [...(all.get(nameOf(group)) ?? []), ...won].slice(-size);
-    all.delete(nameOf(group));
-    if (own.length > 0) all.set(nameOf(group), own);
+    const own = [...(all.get(nameOf(group.task)) ?? []), ...won].slice(-size);
+    all.delete(nameOf(group.task));
+    if (own.length > 0) all.set(nameOf(group.task), own);
   }
   return withinLimit([...all]);
 }
@@ -114,8 +112,4 @@ function withinLimit(kept: Memory['kept']): Memory['kept'] {
   let left = MOST_KEPT;
   const from = kept.findLastIndex(([, rolloutIds]) => (left -= rolloutIds.length) < 0);
   return kept.slice(from + 1);
-}
-
-function nameOf({ task: { id, description } }: EpisodeGroup): string {
-  return id ?? description;
 }
