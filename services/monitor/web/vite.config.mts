@@ -1,5 +1,4 @@
 import { fileURLToPath } from 'node:url';
-import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -21,6 +20,7 @@ const preloadDynamicImports: Plugin = {
       .map((file) => ({
         tag: 'link',
         attrs: { rel: 'modulepreload', crossorigin: true, href: `./${file}` },
+        injectTo: 'head' as const,
       }));
   },
 };
@@ -28,7 +28,7 @@ const preloadDynamicImports: Plugin = {
 // For development: `npx vite --config services/monitor/web/vite.config.mts`, with a monitor on its default port.
 export default defineConfig({
   root: here('.'),
-  plugins: [react(), preloadDynamicImports],
+  plugins: [preloadDynamicImports],
   // The path of the live page of `ui-rl try` starts with a token.
   base: './',
   build: {

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'preact/compat';
 import { applyChange, type Change } from '../../src/http/change';
 
 export interface Loaded<T> {

@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useRef } from 'react';
+import { type RefObject, useEffect, useRef } from 'preact/compat';
 import { useConnected } from './api';
 import { CompareView } from './compare-view';
 import { EpisodeView } from './episode-view';
@@ -68,7 +68,7 @@ function ThemeChooser() {
       className="theme"
       aria-label="Theme"
       value={theme}
-      onChange={(event) => choose(event.target.value as Theme)}
+      onChange={(event) => choose(event.currentTarget.value as Theme)}
     >
       <option value="">As the system</option>
       <option value="light">Light</option>

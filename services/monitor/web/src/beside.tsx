@@ -31,7 +31,7 @@ export function BesideChooser({ episode }: { episode: JudgedEpisode }) {
   const isListed = [...group, ...elsewhere].some((each) => each.id === chosen);
   if (group.length + elsewhere.length === 0 && chosen === '') return null;
   return (
-    <select aria-label="Side by side" value={chosen} onChange={(event) => choose(event.target.value)}>
+    <select aria-label="Side by side" value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
       <option value="">Not side by side</option>
       {chosen !== '' && !isListed && <option value={chosen}>{chosen}</option>}
       <Offered label="Of the group" episodes={group} />

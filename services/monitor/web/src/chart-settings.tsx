@@ -58,7 +58,7 @@ export function ChartControls() {
     <div className="controls chart-controls" role="group" aria-label="Charts">
       <label>
         Over{' '}
-        <select value={over} onChange={(event) => setOver(event.target.value)}>
+        <select value={over} onChange={(event) => setOver(event.currentTarget.value)}>
           {Object.entries(OVER).map(([value, name]) => (
             <option key={value} value={value}>
               {name}
@@ -74,7 +74,9 @@ export function ChartControls() {
           max={MAX_SMOOTHING}
           value={smoothing}
           aria-valuetext={smoothingText(smoothing)}
-          onChange={({ target: { value } }) => setSmoothing(Number(value) === DEFAULT_SMOOTHING ? '' : value)}
+          onChange={({ currentTarget: { value } }) =>
+            setSmoothing(Number(value) === DEFAULT_SMOOTHING ? '' : value)
+          }
         />
         <output>{smoothingText(smoothing)}</output>
       </label>
@@ -82,7 +84,7 @@ export function ChartControls() {
         <input
           type="checkbox"
           checked={isLog}
-          onChange={(event) => setLog(event.target.checked ? '1' : '')}
+          onChange={(event) => setLog(event.currentTarget.checked ? '1' : '')}
         />{' '}
         Logarithmic
       </label>

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'preact/compat';
 import uPlot from 'uplot';
 import { count, number, tickText, time, type Unit } from './format';
 import { useParam } from './route';

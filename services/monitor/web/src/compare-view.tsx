@@ -1,6 +1,6 @@
 import type { MetricInfo } from '@ui-rl/contracts';
 import type { Curves, RunSummary, StepCurves } from '@ui-rl/records';
-import { useEffect, useId, useMemo, useState } from 'react';
+import { useEffect, useId, useMemo, useState } from 'preact/compat';
 import { fetchJson, useApi, useLoaded, useVersion } from './api';
 import { Chart, type ChartSeries } from './chart';
 import { CompareDifferences } from './compare-differences';
@@ -79,7 +79,7 @@ export function CompareView({ runs }: { runs: string[] }) {
               <select
                 aria-label="Metric"
                 value={metric ?? ''}
-                onChange={(event) => choose(event.target.value)}
+                onChange={(event) => choose(event.currentTarget.value)}
               >
                 {names.map((name) => (
                   <option key={name}>{name}</option>
@@ -120,7 +120,7 @@ function Chooser({ runs }: { runs: string[] }) {
           placeholder="Search all runs"
           aria-describedby={note}
           value={search}
-          onChange={(event) => setSearch(event.target.value)}
+          onChange={(event) => setSearch(event.currentTarget.value)}
         />
       }
     >

@@ -1,6 +1,6 @@
 import type { ConfigurationGroup, ConfiguredOption } from '@ui-rl/contracts';
 import type { RunDetail } from '@ui-rl/records';
-import { useState } from 'react';
+import { useState } from 'preact/compat';
 import { useApi } from './api';
 import { count } from './format';
 import { Card, Empty, Problem } from './ui';
@@ -54,7 +54,7 @@ function Filters({
         <input
           type="checkbox"
           checked={filter.onlyDiffering}
-          onChange={({ target }) => onChange({ ...filter, onlyDiffering: target.checked })}
+          onChange={({ currentTarget }) => onChange({ ...filter, onlyDiffering: currentTarget.checked })}
         />
         Only what differs from its default
         <span className="muted">
@@ -66,7 +66,7 @@ function Filters({
         placeholder="Option, value or help"
         aria-label="Search"
         value={filter.text}
-        onChange={({ target }) => onChange({ ...filter, text: target.value })}
+        onChange={({ currentTarget }) => onChange({ ...filter, text: currentTarget.value })}
       />
     </div>
   );

@@ -1,7 +1,6 @@
 import type { JudgedEpisode } from '@ui-rl/records';
-import { useState } from 'react';
-import { flushSync } from 'react-dom';
-import { createRoot } from 'react-dom/client';
+import { render } from 'preact';
+import { useState } from 'preact/compat';
 import { screenshotUrl } from './api';
 import { EpisodeReport, REPORT_STYLE, type ReportImage } from './episode-report';
 import { Problem } from './ui';
@@ -47,11 +46,10 @@ async function saveHtml(episode: JudgedEpisode): Promise<void> {
   const images = await Promise.all(hashes.map((hash) => pngOf(episode, hash).then(imageOf)));
   const shown = new Map(hashes.map((hash, index) => [hash, images[index]]));
   const host = document.createElement('div');
-  const root = createRoot(host);
-  flushSync(() => root.render(<EpisodeReport episode={episode} images={shown} />));
+  render(<EpisodeReport episode={episode} images={shown} />, host);
   const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${text(episode.description)}</title><style>${REPORT_STYLE}</style>`;
   const html = `<!doctype html><html lang="en"><head>${head}</head><body>${host.innerHTML}</body></html>\n`;
-  root.unmount();
+  render(null, host);
   offer(new Blob([html], { type: 'text/html' }), `${nameOf(episode)}.html`);
 }
 

@@ -1,5 +1,5 @@
 import type { JudgedCheck, JudgedEpisode } from '@ui-rl/records';
-import type { ReactNode } from 'react';
+import type { ReactNode } from 'preact/compat';
 import { links } from './route';
 import { stateChanges } from './state-changes';
 import { Card, Empty } from './ui';

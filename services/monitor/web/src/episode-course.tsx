@@ -1,5 +1,5 @@
 import type { JudgedEpisode } from '@ui-rl/records';
-import type { ReactNode } from 'react';
+import type { ReactNode } from 'preact/compat';
 import { EPISODE_PHASES } from './episode-phases';
 import { count, day, duration } from './format';
 import { links } from './route';

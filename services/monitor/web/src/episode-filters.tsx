@@ -1,5 +1,5 @@
 import type { EpisodeSort, FailedCheck, SortOrder } from '@ui-rl/records';
-import { useEffect, useState } from 'react';
+import { type ChangeEvent, useEffect, useState } from 'preact/compat';
 import { useApi, useVersion } from './api';
 import { count } from './format';
 import { type EpisodeFilter, FILTERS, isFiltered } from './episode-query';
@@ -95,7 +95,7 @@ interface ChoiceProps {
 export function Choice({ name, label, options }: ChoiceProps) {
   const [value, set] = useParam(name);
   return (
-    <select aria-label={label} value={value} onChange={(event) => set(event.target.value)}>
+    <select aria-label={label} value={value} onChange={(event) => set(event.currentTarget.value)}>
       {Object.entries(options).map(([option, text]) => (
         <option key={option} value={option}>
           {text}
@@ -135,20 +135,12 @@ function Typed({ name, label, describedAs = label, type, placeholder }: TypedPro
     const timer = setTimeout(() => keep(typed), TYPING_MS);
     return () => clearTimeout(timer);
   }, [typed, kept, keep]);
-  const input = (
-    <input
-      type={type}
-      step={type === 'number' ? 'any' : undefined}
-      aria-label={describedAs}
-      placeholder={placeholder}
-      value={typed}
-      onChange={(event) => setTyped(event.target.value)}
-    />
-  );
-  if (type === 'search') return input;
+  const shared = { 'aria-label': describedAs, placeholder, value: typed };
+  const onChange = (event: ChangeEvent<HTMLInputElement>) => setTyped(event.currentTarget.value);
+  if (type === 'search') return <input type="search" {...shared} onChange={onChange} />;
   return (
     <label className="muted">
-      {label} {input}
+      {label} <input type="number" step="any" {...shared} onChange={onChange} />
     </label>
   );
 }

@@ -1,5 +1,5 @@
 import type { EpisodePage, EpisodeSummary } from '@ui-rl/records';
-import { useEffect, useState } from 'react';
+import { useEffect, useState } from 'preact/compat';
 import { fetchJson, screenshotUrl, useApi } from './api';
 import { EpisodeFilters, useEpisodeFilter } from './episode-filters';
 import { isFiltered } from './episode-query';

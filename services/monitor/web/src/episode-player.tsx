@@ -1,5 +1,5 @@
 import type { JudgedEpisode, TurnView } from '@ui-rl/records';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'preact/compat';
 import { screenshotUrl } from './api';
 import { BesideChooser, FirstDifference, PaneTitle, useBeside } from './beside';
 import { links, useParam } from './route';
@@ -70,14 +70,14 @@ export function EpisodePlayer({ episode }: { episode: JudgedEpisode }) {
             {isAtEnd ? 'At the end' : `Turn ${at + 1}`}{' '}
             <span className="muted">of {episode.turns.length}</span>
           </strong>
-          <select aria-label="Speed" value={speed} onChange={(event) => setSpeed(event.target.value)}>
+          <select aria-label="Speed" value={speed} onChange={(event) => setSpeed(event.currentTarget.value)}>
             {SPEEDS.map((each) => (
               <option key={each} value={each}>
                 {each} {each === '1' ? 'frame' : 'frames'}/s
               </option>
             ))}
           </select>
-          <select aria-label="Size" value={scale} onChange={(event) => setScale(event.target.value)}>
+          <select aria-label="Size" value={scale} onChange={(event) => setScale(event.currentTarget.value)}>
             <option value="">Fit</option>
             {SCALES.map((each) => (
               <option key={each} value={each}>
@@ -88,7 +88,7 @@ export function EpisodePlayer({ episode }: { episode: JudgedEpisode }) {
           <select
             aria-label="Differences"
             value={difference}
-            onChange={(event) => setDifference(event.target.value)}
+            onChange={(event) => setDifference(event.currentTarget.value)}
           >
             <option value="">No differences</option>
             <option value="before">Since the frame before</option>

@@ -1,5 +1,5 @@
 import type { EpisodeDetail, JudgedEpisode } from '@ui-rl/records';
-import type { ReactNode } from 'react';
+import type { ReactNode } from 'preact/compat';
 import { useApi, useVersion } from './api';
 import { Downloads } from './download';
 import { EpisodeChecks } from './episode-checks';

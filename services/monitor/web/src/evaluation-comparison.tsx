@@ -48,7 +48,7 @@ function Comparison({ run, comparison, compareTo }: ComparisonProps) {
             <input
               type="checkbox"
               checked={onlyDifferent}
-              onChange={(event) => showOnly(event.target.checked ? 'different' : '')}
+              onChange={(event) => showOnly(event.currentTarget.checked ? 'different' : '')}
             />
             Only tasks that differ
           </label>

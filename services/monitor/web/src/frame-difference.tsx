@@ -1,5 +1,5 @@
 import pixelmatch from 'pixelmatch';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'preact/compat';
 import { percent } from './format';
 
 /** Colour difference from which a pixel counts, 0 to 1; smoothed edges do not count. */

@@ -1,5 +1,5 @@
 import type { GroupMember } from '@ui-rl/records';
-import { type CSSProperties, type ReactNode, useState } from 'react';
+import { type CSSProperties, type ReactNode, useState } from 'preact/compat';
 import { screenshotUrl } from './api';
 import { number, plural } from './format';
 import { links } from './route';

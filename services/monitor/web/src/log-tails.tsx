@@ -36,13 +36,21 @@ export function LogTails({ services }: { services: LiveService[] }) {
       title="Logs of the services"
       aside={
         <div className="filters">
-          <select aria-label="Service" value={service} onChange={({ target }) => setService(target.value)}>
+          <select
+            aria-label="Service"
+            value={service}
+            onChange={({ currentTarget }) => setService(currentTarget.value)}
+          >
             <option value="">All services</option>
             {names.map((name) => (
               <option key={name}>{name}</option>
             ))}
           </select>
-          <select aria-label="Level" value={level} onChange={({ target }) => setLevel(target.value)}>
+          <select
+            aria-label="Level"
+            value={level}
+            onChange={({ currentTarget }) => setLevel(currentTarget.value)}
+          >
             <option value="">All levels</option>
             <option value="warn">Warnings and errors</option>
             <option value="error">Errors</option>

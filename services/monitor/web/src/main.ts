@@ -13,6 +13,9 @@ import { firstReads } from './reads';
 
 async function show(): Promise<void> {
   const { showPage } = await import('./page');
+  if (document.readyState === 'loading') {
+    await new Promise((resolve) => document.addEventListener('DOMContentLoaded', resolve, { once: true }));
+  }
   const root = document.getElementById('root');
   if (root !== null) showPage(root);
 }

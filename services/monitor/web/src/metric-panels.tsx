@@ -1,6 +1,6 @@
 import type { MetricInfo } from '@ui-rl/contracts';
 import type { StepCurves } from '@ui-rl/records';
-import { useId, useMemo, useState } from 'react';
+import { useId, useMemo, useState } from 'preact/compat';
 import { useApi } from './api';
 import { Chart } from './chart';
 import { placesOf, smoothingText, useChartSettings } from './chart-settings';
@@ -77,7 +77,7 @@ function MetricSearch({ metrics, pinned, pin }: SearchProps) {
           aria-describedby={note}
           placeholder="Search all metrics"
           value={search}
-          onChange={(event) => setSearch(event.target.value)}
+          onChange={(event) => setSearch(event.currentTarget.value)}
         />
       }
     >

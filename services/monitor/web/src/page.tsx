@@ -1,5 +1,4 @@
-import { StrictMode } from 'react';
-import { createRoot } from 'react-dom/client';
+import { render } from 'preact';
 import { App } from './app';
 import { keepScroll } from './scroll';
 import { followTheme } from './theme';
@@ -8,9 +7,5 @@ import { followTheme } from './theme';
 export function showPage(root: HTMLElement): void {
   keepScroll();
   followTheme();
-  createRoot(root).render(
-    <StrictMode>
-      <App />
-    </StrictMode>,
-  );
+  render(<App />, root);
 }

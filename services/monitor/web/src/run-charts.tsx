@@ -1,5 +1,5 @@
 import type { Curves, EvaluationView, RunDetail } from '@ui-rl/records';
-import { useMemo, useRef } from 'react';
+import { useMemo, useRef } from 'preact/compat';
 import { useApi } from './api';
 import { Chart, type ChartSeries, type ChartX } from './chart';
 import {

@@ -1,5 +1,5 @@
 import type { DifferingOption } from '@ui-rl/records';
-import { Fragment, type ReactNode, useState } from 'react';
+import { Fragment, type ReactNode, useState } from 'preact/compat';
 import { fetchJson, useLoaded, useVersion } from './api';
 import { shownValue } from './configuration-view';
 import { count } from './format';

@@ -1,7 +1,7 @@
 import type { RunDetail } from '@ui-rl/records';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useState } from 'preact/compat';
 import { putJson } from './api';
-import { Card, Problem } from './ui';
+import { Card, Problem, focused } from './ui';
 import { runPath } from './reads';
 
 type Order = 'pause' | 'continue' | 'stop';
@@ -61,11 +61,11 @@ function OrderForm({ run, order, onDone }: { run: string; order: Order; onDone: 
         <label>
           Reason{' '}
           <input
-            autoFocus
+            ref={focused}
             maxLength={500}
             placeholder="optional"
             value={reason}
-            onChange={({ target }) => setReason(target.value)}
+            onChange={({ currentTarget }) => setReason(currentTarget.value)}
           />
         </label>
         <button type="submit" disabled={isSent}>

@@ -1,8 +1,8 @@
 import type { RunLabels, RunSummary } from '@ui-rl/records';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useState } from 'preact/compat';
 import { patchJson } from './api';
 import { links } from './route';
-import { Badge, Card, Problem } from './ui';
+import { Badge, Card, Problem, focused } from './ui';
 import { runPath } from './reads';
 
 type Labelled = Pick<RunSummary, 'id' | keyof RunLabels>;
@@ -54,11 +54,16 @@ export function RunEditor({ run, onSaved, onCancel }: RunEditorProps) {
         <Problem error={error} />
         <label>
           Name
-          <input autoFocus maxLength={100} value={name} onChange={({ target }) => setName(target.value)} />
+          <input
+            ref={focused}
+            maxLength={100}
+            value={name}
+            onChange={({ currentTarget }) => setName(currentTarget.value)}
+          />
         </label>
         <label>
           Tags, separated by commas
-          <input value={tags} onChange={({ target }) => setTags(target.value)} />
+          <input value={tags} onChange={({ currentTarget }) => setTags(currentTarget.value)} />
         </label>
         <label className="wide">
           Notes
@@ -66,7 +71,7 @@ export function RunEditor({ run, onSaved, onCancel }: RunEditorProps) {
             rows={5}
             maxLength={10_000}
             value={notes}
-            onChange={({ target }) => setNotes(target.value)}
+            onChange={({ currentTarget }) => setNotes(currentTarget.value)}
           />
         </label>
         <div className="filters wide">

@@ -1,5 +1,5 @@
 import type { RunDetail } from '@ui-rl/records';
-import { useRef, useState } from 'react';
+import { useRef, useState } from 'preact/compat';
 import { useApi, useVersion } from './api';
 import { ConfigurationView } from './configuration-view';
 import { RunCharts } from './run-charts';

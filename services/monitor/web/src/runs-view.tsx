@@ -49,14 +49,14 @@ export function RunsView() {
             aria-label="Search runs"
             placeholder="Search runs"
             value={search}
-            onChange={(event) => setSearch(event.target.value)}
+            onChange={(event) => setSearch(event.currentTarget.value)}
           />
           <Choice name="sort" label="Order" options={SORTS} />
           <label className="check">
             <input
               type="checkbox"
               checked={archived === 'yes'}
-              onChange={(event) => setArchived(event.target.checked ? 'yes' : '')}
+              onChange={(event) => setArchived(event.currentTarget.checked ? 'yes' : '')}
             />
             Show archived
           </label>

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useState } from 'preact/compat';
 import { ActionOverlay } from './action-overlay';
 import { screenshotUrl } from './api';
 import { FrameDifference } from './frame-difference';

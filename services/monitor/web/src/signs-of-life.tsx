@@ -1,5 +1,5 @@
 import type { RunDetail } from '@ui-rl/records';
-import { useEffect, useState } from 'react';
+import { useEffect, useState } from 'preact/compat';
 import { clock, count, day, duration, plural } from './format';
 import { links } from './route';
 import { isOver } from './run-kind';

@@ -1,5 +1,4 @@
 import type { TaskHeatMap } from '@ui-rl/records';
-import type { CSSProperties } from 'react';
 import { useApi } from './api';
 import { count, percent } from './format';
 import { links } from './route';
@@ -98,7 +97,7 @@ function HeatCell({ href, counted: [successes, episodes], words }: HeatCellProps
   const rate = successes / episodes;
   const title = `${count(successes)} of ${count(episodes)} episodes succeeded, ${words}`;
   return (
-    <a href={href} className="cell" title={title} style={{ '--rate': rate } as CSSProperties}>
+    <a href={href} className="cell" title={title} style={{ '--rate': rate }}>
       {percent(rate).replace(' %', '')}
     </a>
   );

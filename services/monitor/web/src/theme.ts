@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react';
+import { useSyncExternalStore } from 'preact/compat';
 
 /** A colour scheme; '' is that of the system. */
 export type Theme = '' | 'light' | 'dark';

@@ -1,6 +1,6 @@
 import type { RunProfile } from '@ui-rl/contracts';
 import type { Staleness } from '@ui-rl/records';
-import type { CSSProperties } from 'react';
+import type { CSSProperties } from 'preact/compat';
 import { count, duration, number, percent, plural } from './format';
 import { Card, Empty } from './ui';
 

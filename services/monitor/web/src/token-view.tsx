@@ -1,5 +1,5 @@
 import type { TurnView } from '@ui-rl/records';
-import { type CSSProperties, type KeyboardEvent, useId, useState } from 'react';
+import { useId, useState } from 'preact/compat';
 import { count, number, plural } from './format';
 import { useParam } from './route';
 import { type Colour, COLOURS, heatOf, mostPushed, type Token, tokensOf } from './token-measures';
@@ -36,7 +36,7 @@ export function TokenView({ turn }: { turn: TurnView }) {
           {isTrained && (
             <label className="muted">
               Colour{' '}
-              <select value={colour} onChange={(event) => choose(event.target.value)}>
+              <select value={colour} onChange={(event) => choose(event.currentTarget.value)}>
                 {COLOURS.map((each) => (
                   <option key={each} value={each === 'logprob' ? '' : each}>
                     {NAMES[each]}
@@ -99,7 +99,7 @@ function Tokens({ tokens, colour, at, select }: TokensProps) {
           aria-selected={token.place === at}
           aria-label={token.text === '' ? `token ${token.id}` : undefined}
           className={classOf(token, colour, strongest)}
-          style={{ '--heat': `${Math.abs(heatOf(token, colour, strongest)) * 70}%` } as CSSProperties}
+          style={{ '--heat': `${Math.abs(heatOf(token, colour, strongest)) * 70}%` }}
           onMouseEnter={() => select(token.place)}
           onClick={() => select(token.place)}
         >

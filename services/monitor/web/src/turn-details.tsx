@@ -1,5 +1,5 @@
 import type { TurnPrompt, TurnView } from '@ui-rl/records';
-import { Fragment, useState } from 'react';
+import { Fragment, useState } from 'preact/compat';
 import { describe } from './action-overlay';
 import { screenshotUrl, useApi } from './api';
 import { duration, number, plural } from './format';

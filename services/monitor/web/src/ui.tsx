@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import type { ReactNode } from 'preact/compat';
 
 export type Tone = 'good' | 'bad' | 'warn' | 'info' | 'plain';
 
@@ -58,6 +58,11 @@ export function Stat({
       <span className="note">{note}</span>
     </div>
   );
+}
+
+/** Focuses an element when it appears, as its `ref`. */
+export function focused(element: HTMLElement | null): void {
+  element?.focus();
 }
 
 export function Empty({ children }: { children: ReactNode }) {

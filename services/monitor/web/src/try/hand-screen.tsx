@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, type KeyboardEvent, type MouseEvent, type PointerEvent } from 'react';
+import { useEffect, useRef, useState, type PointerEvent } from 'preact/compat';
 import { Badge, Card, Problem } from '../ui';
 import { screenshotUrl, send, type Action, type View } from './live';
 import { heldOf, isLeave, isText, keysOf } from './keys';
@@ -44,13 +44,13 @@ export function HandScreen({ view }: { view: View }) {
     }
     event.preventDefault();
   };
-  const onPointerDown = (event: PointerEvent) => {
+  const onPointerDown = (event: PointerEvent<HTMLDivElement>) => {
     if (event.button !== 0) return;
     // A drag may leave the picture.
     event.currentTarget.setPointerCapture(event.pointerId);
     gestures.pressed(at(event), heldOf(event));
   };
-  const onPointerUp = (event: PointerEvent) => {
+  const onPointerUp = (event: PointerEvent<HTMLDivElement>) => {
     if (event.button === 0) gestures.released(at(event));
   };
   const onContextMenu = (event: MouseEvent) => {
@@ -118,7 +118,7 @@ export function HandScreen({ view }: { view: View }) {
         ref={hand}
         style={shapeOf(size!)}
         onKeyDown={onKeyDown}
-        onPaste={(event) => gestures.typed(event.clipboardData.getData('text/plain'))}
+        onPaste={(event) => gestures.typed(event.clipboardData?.getData('text/plain') ?? '')}
         onPointerDown={onPointerDown}
         onPointerMove={(event) => gestures.moved(at(event))}
         onPointerUp={onPointerUp}

@@ -1,5 +1,4 @@
-import { StrictMode } from 'react';
-import { createRoot } from 'react-dom/client';
+import { render } from 'preact';
 import '../styles/base.css';
 import '../styles/parts.css';
 import '../styles/episode.css';
@@ -9,10 +8,4 @@ import { TryApp } from './try-app';
 
 followTheme();
 const root = document.getElementById('root');
-if (root !== null) {
-  createRoot(root).render(
-    <StrictMode>
-      <TryApp />
-    </StrictMode>,
-  );
-}
+if (root !== null) render(<TryApp />, root);

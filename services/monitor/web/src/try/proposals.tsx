@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useState } from 'preact/compat';
 import { Badge, Card, Problem } from '../ui';
 import { type Proposal, send } from './live';
 
@@ -32,7 +32,7 @@ export function Proposals({ proposals }: { proposals: readonly Proposal[] }) {
               <input
                 type="checkbox"
                 checked={ids.has(id)}
-                onChange={(event) => change(id, event.target.checked)}
+                onChange={(event) => change(id, event.currentTarget.checked)}
               />
               <Badge>{kind}</Badge>
               <span>{words}</span>

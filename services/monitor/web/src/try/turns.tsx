@@ -1,11 +1,11 @@
-import type { CSSProperties } from 'react';
+import type { CSSProperties } from 'preact/compat';
 import { ActionOverlay, describe } from '../action-overlay';
 import { Badge, Card, Empty } from '../ui';
 import { type Action, screenshotUrl, type Turn, type View } from './live';
 
 /** For the style sheet, which gives a picture the page's aspect ratio. */
 export function shapeOf({ width, height }: { width: number; height: number }): CSSProperties {
-  return { '--wide': width, '--high': height } as CSSProperties;
+  return { '--wide': width, '--high': height };
 }
 
 /** A screenshot with actions drawn on it. */
