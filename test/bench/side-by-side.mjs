@@ -38,6 +38,7 @@ const HELP = `node test/bench/side-by-side.mjs [options]
   --python PATH     Python with torch, transformers and peft (python3)
   --samples N       samples of a training step (128)
   --group N         samples with the same prompt, as in the episodes of a group (1)
+  --screen WxH      size of the screenshots in pixels (160x224, as the demo phone)
   --rows N,N        requests generated at once (1,8,64)
   --new-tokens N    tokens per answer (64)
   --rounds N        how often everything is measured (9)
@@ -56,6 +57,7 @@ function readOptions() {
       python: { ...text, default: 'python3' },
       samples: text,
       group: { ...text, default: '1' },
+      screen: text,
       rows: text,
       'new-tokens': text,
       rounds: text,
@@ -83,6 +85,7 @@ function readOptions() {
     python: values.python,
     samples: numbers('samples')[0],
     group: numbers('group')[0],
+    screen: screenOf(values.screen),
     rows: numbers('rows'),
     newTokens: numbers('new-tokens')[0],
     rounds: numbers('rounds')[0],
@@ -90,6 +93,14 @@ function readOptions() {
     wholeImages: values['whole-images'],
     json: values.json,
   };
+}
+
+/** The size of `640x480`; undefined is the default of the turns. */
+function screenOf(text) {
+  if (text === undefined) return undefined;
+  const [, width, height] = /^([1-9]\d*)x([1-9]\d*)$/.exec(text) ?? [];
+  if (width === undefined) throw new Error(`--screen ${text}: expected a size in pixels, such as 640x480`);
+  return { width: Number(width), height: Number(height) };
 }
 
 function largestDifference(first, second) {
@@ -241,7 +252,7 @@ async function compare(options, dir, theirs) {
   const changes = options.wholeImages ? { 'preprocessor_config.json': { do_image_splitting: false } } : {};
   const folder = await models.loadModelFolder(await linkModel(options.model, join(dir, 'model'), changes));
   await writeAdapter(folder, join(dir, 'adapter'));
-  const turns = await makeTurns(folder, Math.max(samples, ...rows), undefined, options.group);
+  const turns = await makeTurns(folder, Math.max(samples, ...rows), options.screen, options.group);
   await writeBatch(turns, join(dir, 'batch'));
   const lengths = turns.map(({ tokenIds }) => tokenIds.length);
   const prompts = turns.map(({ promptTokens }) => promptTokens);

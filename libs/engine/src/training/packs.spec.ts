@@ -2,7 +2,7 @@ import { adapter, crossEntropy, scores, step, TestModel } from '../../test/test-
 import { planPasses } from './packs';
 
 const IMAGE = 99;
-const family = { readsPacks: true, shape: { imageTokenId: IMAGE }, imageTokens: () => 2 };
+const family = { packStep: 1, shape: { imageTokenId: IMAGE }, imageTokens: () => 2 };
 
 /** A sequence that predicts its last tokens. */
 function sequence(prompt: readonly number[], answer: readonly number[], ...images: string[]) {
@@ -50,21 +50,32 @@ describe('sequences with the same prompt', () => {
     expect(plan(answers)).toEqual([{ rows: [2, 0, 1], packs }]);
   });
 
+  it('share a multiple of the tokens that the family asks for', () => {
+    const long = [...prompt, ...prompt, ...prompt];
+    const two = [1, 2].map((token) => sequence(long, [token, 3], 'a', 'a', 'a'));
+    const packs = [{ rows: [0, 1], shared: 20 }];
+    expect(plan(two, { packStep: 4 })).toEqual([{ rows: [0, 1], packs }]);
+    expect(plan(two, { packStep: 16 })).toEqual([{ rows: [0, 1] }]);
+  });
+
   it('stay separate in a family that cannot read packs', () => {
     const two = [sequence(prompt, [7, 8], 'a'), sequence(prompt, [7, 9], 'a')];
-    expect(plan(two, { readsPacks: false })).toEqual([{ rows: [0, 1] }]);
+    expect(plan(two, { packStep: undefined })).toEqual([{ rows: [0, 1] }]);
   });
 });
 
-describe('packed training', () => {
+describe.each([
+  ['softmax attention', 'qwen3-vl-a', 3, 1],
+  ['linear attention', 'qwen3-5-a', 40, 18],
+])('packed training with %s', (_, fixture, long, short) => {
   let model: TestModel;
-  beforeAll(async () => (model = await TestModel.of('qwen3-vl-a')));
+  beforeAll(async () => (model = await TestModel.of(fixture)));
   afterEach(() => model.stop());
 
   it.each(['off', 'on'] as const)(
     'has the gradients and log-probabilities of the sequences alone, with checkpointing %s',
     async (gradientCheckpointing) => {
-      const [first, second] = [model.prompt(3, 1), model.prompt(1, 0)];
+      const [first, second] = [model.prompt(long, 1), model.prompt(short, 0)];
       const data = [
         model.datum(first, [20, 21, 22]),
         model.datum(first, [23]),

@@ -24,13 +24,13 @@ export interface PlanOptions {
 
 /** Plans passes over sequences; those with the same prompt share a row, if the family can read such rows. */
 export function planPasses(
-  family: Pick<Family, 'readsPacks' | 'shape' | 'imageTokens'>,
+  family: Pick<Family, 'packStep' | 'shape' | 'imageTokens'>,
   sequences: readonly Sequence[],
   { limits, minPasses = 1, bundleOf }: PlanOptions,
 ): PlannedPass[] {
   const packs =
-    family.readsPacks && bundleOf === undefined
-      ? packed(family, sequences)
+    family.packStep !== undefined && bundleOf === undefined
+      ? packed(family, family.packStep, sequences)
       : sequences.map((_, row) => ({ rows: [row], shared: 0 }));
   const sizes = packs.map(({ rows, shared }) => ({
     tokenIds: { length: rows.reduce((sum, row) => sum + sequences[row].tokenIds.length - shared, shared) },
@@ -51,15 +51,20 @@ export function planPasses(
 
 /**
  * Packs sequences with the same prompt: episodes of a group begin with the same screen. The prompt's last token, which
- * predicts the first one of an answer, belongs to each answer (Prefix Grouper, arXiv:2506.05433). A pack is at most
- * twice as long as its prompt, because its sequences also cost attention scores among each other.
+ * predicts the first one of an answer, belongs to each answer (Prefix Grouper, arXiv:2506.05433), and so do those
+ * after the last multiple of `step`. A pack is at most twice as long as its prompt, because its sequences also cost
+ * attention scores among each other.
  */
-function packed(family: Pick<Family, 'shape' | 'imageTokens'>, sequences: readonly Sequence[]): Pack[] {
+function packed(
+  family: Pick<Family, 'shape' | 'imageTokens'>,
+  step: number,
+  sequences: readonly Sequence[],
+): Pack[] {
   const packs: { rows: number[]; shared: number; tokens: number }[] = [];
   const open = new Map<string, number>();
   sequences.forEach((sequence, row) => {
-    const shared = promptTokens(sequence);
-    const rest = sequence.tokenIds.length - shared;
+    const shared = Math.floor(promptTokens(sequence) / step) * step;
+    const rest = Math.ceil((sequence.tokenIds.length - shared) / step) * step;
     const key = promptKey(family, sequence, shared);
     const index = open.get(key);
     if (index !== undefined && packs[index].tokens + rest <= Math.min(2 * shared, MAX_TOKENS)) {

@@ -271,13 +271,16 @@ export const KEPT_INPUTS = {
 export interface Pack {
   /** indices of the sequences */
   rows: readonly number[];
-  /** number of their first tokens that are the same; no position before is selected, if there are several sequences */
+  /**
+   * number of their first tokens that are the same, a multiple of {@link Family.packStep}; no position before is
+   * selected, if there are several sequences
+   */
   shared: number;
 }
 
 export interface TrainerFeedOptions {
   /**
-   * a partition of the sequences, if the family has {@link Family.readsPacks}; default: none is packed. A pack is one
+   * a partition of the sequences, if the family has a {@link Family.packStep}; default: none is packed. A pack is one
    * row of the graph
    */
   packs?: readonly Pack[];
@@ -337,8 +340,11 @@ export interface Family {
    * whether the tokens of an image attend to each other in both directions: a pass must then read all of them or none
    */
   readonly wholeImages: boolean;
-  /** whether a trainer can read sequences with the same beginning as one row, see {@link TrainerFeedOptions.packs} */
-  readonly readsPacks: boolean;
+  /**
+   * number of tokens, of which the sequences of a pack share a multiple, see {@link TrainerFeedOptions.packs};
+   * undefined if a trainer reads each sequence by itself
+   */
+  readonly packStep: number | undefined;
   /** rotary positions [3, T] (time, height, width) of a prompt; images in the order of the placeholders */
   positions(tokenIds: readonly number[], images: readonly ImageGeometry[]): Int32Array;
   /** rotary position of the first token after a prompt */

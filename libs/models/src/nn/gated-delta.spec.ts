@@ -1,5 +1,5 @@
 import { Graph, gradients, ops, Session, tensor, type Tensor } from '@ui-rl/graph';
-import { chunkedDelta, type DeltaInputs } from './gated-delta';
+import { chunkedDelta, DELTA_CHUNK, type DeltaInputs } from './gated-delta';
 import { unitLowerInverse } from './unit-lower-inverse';
 
 const [B, keyHeads, heads, dk, dv] = [2, 2, 4, 6, 5];
@@ -41,14 +41,24 @@ function inputsOf(T: number, same = false): Inputs {
   };
 }
 
+/** Sequences that continue the same first tokens of row 0; row 1 is one sequence. */
+interface Shared {
+  tokens: number;
+  /** first tokens of the sequences */
+  starts: number[];
+}
+
 /** The rule, token by token. */
-function recurrent({ q, k, v, decay, beta }: Inputs): Float64Array {
+function recurrent({ q, k, v, decay, beta }: Inputs, shared?: Shared): Float64Array {
   const T = v.shape[1];
   const out = new Float64Array(B * T * heads * dv);
   for (let b = 0; b < B; b++) {
     for (let h = 0; h < heads; h++) {
       const state = new Float64Array(dk * dv);
+      let afterShared = state;
       for (let t = 0; t < T; t++) {
+        if (b === 0 && t === shared?.tokens) afterShared = state.slice();
+        if (b === 0 && shared?.starts.includes(t) === true) state.set(afterShared);
         const at = b * T + t;
         const key = at * keyHeads + Math.floor(h / (heads / keyHeads));
         const left = Math.exp(decay.data[at * heads + h]);
@@ -76,15 +86,30 @@ function feedsOf(inputs: Inputs): Record<string, Tensor> {
 }
 
 /** Outputs of the chunked form, and the gradients of Σ outputs · weights. */
-async function chunked(inputs: Inputs, weights: Float64Array): Promise<Record<string, Float32Array>> {
+async function chunked(
+  inputs: Inputs,
+  weights: Float64Array,
+  shared?: Shared,
+): Promise<Record<string, Float32Array>> {
   const graph = new Graph('delta');
   const values = NAMES.map((name) => {
     const [, , ...rest] = inputs[name].shape;
-    return graph.input(name, 'float32', ['B', '64*N', ...rest]);
+    return graph.input(name, 'float32', ['B', '32*N', ...rest]);
   });
-  const factors = graph.input('weights', 'float32', ['B', '64*N', heads, dv]);
+  const factors = graph.input('weights', 'float32', ['B', '32*N', heads, dv]);
   const [q, k, v, decay, beta] = values;
-  const answers = chunkedDelta({ q, k, v, decay, beta });
+  const chunks = inputs.v.shape[1] / DELTA_CHUNK;
+  /** Marks chunks of row 0. */
+  const marked = (places: number[]) => {
+    const marks = Uint8Array.from({ length: B * chunks }, (_, i) => Number(places.includes(i)));
+    const known = graph.constant('int64', [B, chunks], BigInt64Array.from(marks, BigInt));
+    return ops.cast(ops.assumeShape(known, ['B', 'N']), 'bool');
+  };
+  const start = shared && {
+    continues: marked(shared.starts.map((token) => token / DELTA_CHUNK)),
+    ends: marked([shared.tokens / DELTA_CHUNK - 1]),
+  };
+  const answers = chunkedDelta({ q, k, v, decay, beta }, start);
   graph.output('answers', answers);
   const grads = gradients(ops.reduceSum(ops.mul(answers, factors)), values);
   grads.forEach((grad, i) => graph.output(`d_${NAMES[i]}`, grad));
@@ -105,20 +130,21 @@ function gap(found: ArrayLike<number>, expected: ArrayLike<number>): number {
   return most;
 }
 
-describe.each([
+describe.each<[tokens: number, same: boolean, shared?: Shared]>([
   [64, false],
   [192, false],
   [192, true],
-])('the gated delta rule over %s tokens, all keys equal: %s', (T, same) => {
+  [256, false, { tokens: 64, starts: [64, 96, 192] }],
+])('the gated delta rule over %s tokens, all keys equal: %s, shared: %j', (T, same, shared) => {
   const inputs = inputsOf(T, same);
   const weights = wave(inputs.v.shape, 6).data;
   let found: Record<string, Float32Array>;
   beforeAll(async () => {
-    found = await chunked(inputs, weights);
+    found = await chunked(inputs, weights, shared);
   });
 
   test('in chunks gives what it gives token by token', () => {
-    expect(gap(found.answers, recurrent(inputs))).toBeLessThan(2e-5);
+    expect(gap(found.answers, recurrent(inputs, shared))).toBeLessThan(2e-5);
   });
 
   test.each(NAMES)('the derivative by %s is that of finite differences', (name) => {
@@ -132,7 +158,7 @@ describe.each([
           ...inputs,
           [name]: { ...inputs[name], data: data.with(place, data[place] + change) },
         };
-        return recurrent(moved).reduce((sum, x, i) => sum + x * weights[i], 0);
+        return recurrent(moved, shared).reduce((sum, x, i) => sum + x * weights[i], 0);
       });
       const expected = (plus - minus) / (2 * step);
       const error = Math.abs(found[`d_${name}`][place] - expected) / (1 + Math.abs(expected));

@@ -24,13 +24,22 @@ export interface DeltaInputs {
   beta: Value;
 }
 
+/** Rows of which several sequences continue the same first tokens: for each chunk, bool [B, n]. */
+export interface SharedStart {
+  /** whether the chunk begins a sequence that continues the shared tokens */
+  continues: Value;
+  /** whether the chunk is the last one of shared tokens */
+  ends: Value;
+}
+
 /**
  * The gated delta rule (arXiv:2412.06464, equation 10): with a state S [dk, dv] per head,
  * S ← exp(decay)·S, S ← S + k·(beta·(v - Sᵀk))ᵀ, output Sᵀq. In chunks of {@link DELTA_CHUNK} tokens (section 3.3):
  * everything within a chunk is computed for all chunks at once, and a loop passes the state from one to the next.
+ * @param shared default: each row is one sequence
  * @returns [B, T, heads, dv]; the state is zero before the first token
  */
-export function chunkedDelta({ q, k, v, decay, beta }: DeltaInputs): Value {
+export function chunkedDelta({ q, k, v, decay, beta }: DeltaInputs, shared?: SharedStart): Value {
   const { graph } = v;
   const [B, T, heads, dv] = v.shape;
   return graph.scope('delta_rule', () => {
@@ -38,7 +47,7 @@ export function chunkedDelta({ q, k, v, decay, beta }: DeltaInputs): Value {
     const [queries, keys] = [q, k].map((x) => inChunks(ops.repeatInterleave(x, served, 2)));
     const values = inChunks(v);
     const [decays, weights] = [decay, beta].map((x) => inChunks(ops.unsqueeze(x, [3])));
-    const run = scan(withinChunks(queries, keys, values, decays, weights));
+    const run = scan(withinChunks(queries, keys, values, decays, weights), shared && byChunk(shared));
     return ops.reshape(ops.transpose(run, [1, 0, 3, 2, 4]), [B, T, heads, dv]);
   });
 }
@@ -47,6 +56,12 @@ export function chunkedDelta({ q, k, v, decay, beta }: DeltaInputs): Value {
 function inChunks(x: Value): Value {
   const [B, , heads, d] = x.shape;
   return ops.transpose(ops.reshape(x, [B, -1, DELTA_CHUNK, heads, d]), [1, 0, 3, 2, 4]);
+}
+
+/** [B, n] → [n, B, 1, 1, 1] */
+function byChunk({ continues, ends }: SharedStart): SharedStart {
+  const [c, e] = [continues, ends].map((x) => ops.unsqueeze(ops.transpose(x, [1, 0]), [2, 3, 4]));
+  return { continues: c, ends: e };
 }
 
 /** The loop's inputs for each chunk, [n, B, heads, …] each. */
@@ -129,31 +144,37 @@ function chunkAt(chunks: Chunks, index: Value): Chunks {
 }
 
 /** Passes the state through the chunks: [n, B, heads, C, dv]. */
-function scan(chunks: Chunks): Value {
+function scan(chunks: Chunks, shared?: SharedStart): Value {
   const { graph } = chunks.writes;
   const [n, B, heads, , dv] = chunks.writes.shape;
   const [, , , , dk] = chunks.keys.shape;
   const count = ops.dimValue(graph, n);
   const empty = ops.full(graph, [B, heads, dk, dv], 0);
+  const initial = shared === undefined ? [empty] : [empty, empty];
   let operandIndices: number[] = [];
+  let sharedIndices: number[] = [];
   const derivative: Rule = (c) => {
     const { captures } = c.node.body!;
     const found = chunksOf(operandIndices.map((index) => captures[index]));
-    const grad = c.gradOf(1)!;
+    const [continues, ends] = sharedIndices.map((index) => captures[index]);
+    const grad = c.gradOf(initial.length)!;
     const entries: (null | (() => Value))[] = [...c.node.inputs, ...captures].map(() => null);
-    backward(found, c.output(2), grad).forEach(
+    backward(found, c.output(initial.length + 1), grad, shared && { continues, ends }).forEach(
       (gradient, i) => (entries[c.node.inputs.length + operandIndices[i]] = gradient),
     );
     return entries;
   };
-  const options = { count, turns: n, initial: [empty], derivative };
-  const { collected } = ops.loop(graph, options, (_, index, [state]) => {
+  const options = { count, turns: n, initial, derivative };
+  const { collected } = ops.loop(graph, options, (_, index, [behind, ...kept]) => {
+    const state = shared === undefined ? behind : ops.where(pick(shared.continues, index), kept[0], behind);
     const { answers, next } = step(chunkAt(chunks, index), state);
-    return { carried: [next], collected: [answers, ops.reshape(state, state.shape)] };
+    const afterShared = shared === undefined ? [] : [ops.where(pick(shared.ends, index), next, kept[0])];
+    return { carried: [next, ...afterShared], collected: [answers, ops.reshape(state, state.shape)] };
   });
   // A copy of the graph keeps the order of captures, so operands are identified by index.
   const { captures } = collected[0].producer!.body!;
   operandIndices = NAMES.map((name) => captures.indexOf(chunks[name]));
+  if (shared !== undefined) sharedIndices = [shared.continues, shared.ends].map((x) => captures.indexOf(x));
   return collected[0];
 }
 
@@ -163,20 +184,32 @@ function scan(chunks: Chunks): Value {
  * @param states [n, B, heads, dk, dv]
  * @param grad [n, B, heads, C, dv]
  */
-function backward(chunks: Chunks, states: Value, grad: Value): (() => Value)[] {
+function backward(chunks: Chunks, states: Value, grad: Value, shared?: SharedStart): (() => Value)[] {
   const { graph } = grad;
   const run = (): Value[] => {
     const [n] = grad.shape;
     const count = ops.dimValue(graph, n);
-    const initial = [ops.full(graph, states.shape.slice(1), 0)];
-    const { collected } = ops.loop(graph, { count, turns: n, initial }, (_, turn, [behind]) => {
+    const empty = ops.full(graph, states.shape.slice(1), 0);
+    const initial = shared === undefined ? [empty] : [empty, empty];
+    const { collected } = ops.loop(graph, { count, turns: n, initial }, (_, turn, [behind, ofShared]) => {
       const index = ops.sub(ops.sub(count, turn), 1);
       const chunk = chunkAt(chunks, index);
       const state = pick(states, index);
       const { answers, next } = step(chunk, state);
       const wrt = [state, ...NAMES.map((name) => chunk[name])];
-      const [before, ...own] = vectorJacobianProducts([answers, next], [pick(grad, index), behind], wrt);
-      return { carried: [before], collected: own };
+      if (shared === undefined) {
+        const [before, ...own] = vectorJacobianProducts([answers, next], [pick(grad, index), behind], wrt);
+        return { carried: [before], collected: own };
+      }
+      const ends = pick(shared.ends, index);
+      const after = ops.add(behind, ops.where(ends, ofShared, 0));
+      const [before, ...own] = vectorJacobianProducts([answers, next], [pick(grad, index), after], wrt);
+      const continues = pick(shared.continues, index);
+      const kept = ops.where(ends, 0, ofShared);
+      return {
+        carried: [ops.where(continues, 0, before), ops.add(kept, ops.where(continues, before, 0))],
+        collected: own,
+      };
     });
     const inOrder = ops.sub(ops.sub(count, ops.range(graph, n)), 1);
     return collected.map((x) => ops.gather(x, inOrder, 0));

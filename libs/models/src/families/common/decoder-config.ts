@@ -1,6 +1,7 @@
 import type { ConfigReader } from '../../config-reader';
 import type { LinearSpec, ParameterSpec } from '../base';
 import {
+  LINEAR_ATTENTION_STEP,
   linearAttentionLinears,
   linearAttentionParameters,
   type LinearAttentionConfig,
@@ -98,6 +99,11 @@ export function layerNorms({ normsResults }: DecoderConfig): { mlp: string; all:
 /** Number of rotated numbers of each head. */
 export function rotaryDimOf({ rotaryDim, headDim }: DecoderConfig): number {
   return rotaryDim ?? headDim;
+}
+
+/** Trainer sequences begin at a multiple of this number of tokens of their row, and are padded to one. */
+export function sequenceStep({ linearAttention }: Pick<DecoderConfig, 'linearAttention'>): number {
+  return linearAttention === undefined ? 1 : LINEAR_ATTENTION_STEP;
 }
 
 /** Whether a layer has softmax attention, and therefore keys and values to cache. */

@@ -7,7 +7,7 @@ import type {
   TrainerForward,
   VisionForward,
 } from '../base';
-import { decoderLinears, decoderParameters, hasOwnMask } from './decoder-config';
+import { decoderLinears, decoderParameters, hasOwnMask, sequenceStep } from './decoder-config';
 import { decodeFeeds, featureRowsOf, firstRowsOf, prefillFeeds, trainerFeeds } from './feeds';
 import { buildCritic, buildSampler, buildTrainer, buildVision } from './forward';
 import type { ImagePrompt, VisionLanguageModel } from './model';
@@ -72,7 +72,7 @@ export function familyFrom(model: VisionLanguageModel): Family {
     imageTokens: (image) => vision.inputs.imageTokens(image),
     ...(model.prompt ?? plainImages(model)),
     wholeImages: text.wholeImages === true,
-    readsPacks: text.linearAttention === undefined && !hasOwnMask(text),
+    packStep: hasOwnMask(text) ? undefined : sequenceStep(text),
     positions: (tokenIds, images) => positionsOf(model, tokenIds, images),
     nextPosition: (tokenIds, images) => tokenIds.length + ropeDelta(positionsOf(model, tokenIds, images)),
     buildForward: ((options: ForwardOptions) => buildForward(model, options)) as Family['buildForward'],

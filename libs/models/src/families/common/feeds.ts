@@ -12,8 +12,7 @@ import type {
   TrainerFeedOptions,
   TrainerRow,
 } from '../base';
-import { rotaryDimOf, type RopeConfig } from './decoder-config';
-import { LINEAR_ATTENTION_STEP } from './linear-attention';
+import { rotaryDimOf, sequenceStep, type RopeConfig } from './decoder-config';
 import type { VisionInputs, VisionLanguageModel } from './model';
 import { copyHalves } from './patch-feeds';
 import { textRopeTables } from './positions';
@@ -299,18 +298,29 @@ function placeImages(
   }));
 }
 
-/** The sequences of packs, each after the one before it in its row. */
+function roundedUp(count: number, step: number): number {
+  return Math.ceil(count / step) * step;
+}
+
+/** The sequences of packs, each at the next multiple of `step` after the one before it in its row. */
 function packedRows<Row extends ReadPart>(
   rows: readonly Row[],
   packs: readonly Pack[],
+  step: number,
 ): { parts: (Row & { pack: number; start: number })[]; lengths: number[] } {
   const parts: (Row & { pack: number; start: number })[] = [];
   const lengths = packs.map(({ rows: members, shared }, pack) => {
+    if (shared % step !== 0) {
+      throw new ModelError(
+        'bad-input',
+        `pack ${pack} shares ${shared} tokens; expected a multiple of ${step}`,
+      );
+    }
     let start = 0;
     for (const member of members) {
       const row = { ...rows[member], cached: start === 0 ? 0 : shared };
       parts[member] = { ...row, pack, start };
-      start += readLength(row);
+      start += roundedUp(readLength(row), step);
     }
     return start;
   });
@@ -357,8 +367,7 @@ export function trainerFeeds(
   images: readonly ImageInput[],
   { images: kind, packs, padTo = 1, memory }: TrainerFeedOptions,
 ): TrainerBatch {
-  const step =
-    model.text.linearAttention === undefined ? padTo : leastCommonMultiple(padTo, LINEAR_ATTENTION_STEP);
+  const step = sequenceStep(model.text);
   const selected = selectPositions(rows);
   if (selected.length === 0) throw new ModelError('bad-input', 'no position of the batch is selected');
   const featureRows = kind === 'none' ? images.map(() => 0) : featureRowsOf(model.vision.inputs, images);
@@ -366,8 +375,9 @@ export function trainerFeeds(
   const { parts, lengths } = packedRows(
     placed,
     packs ?? placed.map((_, row) => ({ rows: [row], shared: 0 })),
+    step,
   );
-  const T = Math.ceil(Math.max(...lengths) / step) * step;
+  const T = roundedUp(Math.max(...lengths), leastCommonMultiple(padTo, step));
   const extent = [lengths.length, T] as const;
   const tokens = parts.map((part) => ({ ...part, first: part.pack * T + part.start }));
   const inverse = rows.map(inverseTemperature);

@@ -22,7 +22,7 @@ import type {
 import { buildDecoder, buildLogits, type Attention, type ImageRows, type TextInputs } from './decoder';
 import { hasOwnMask, rotaryDimOf, type DecoderConfig } from './decoder-config';
 import { mayBeCut, whole } from './distribution';
-import { LINEAR_ATTENTION_STEP, wholeRecurrence } from './linear-attention';
+import { LINEAR_ATTENTION_STEP, type PackPlaces, wholeRecurrence } from './linear-attention';
 import { featurePorts, kvLayers, kvPorts } from './ports';
 import { passRecurrence, statePorts } from './recurrence';
 import { declareFeatures, type VisionFeatures, type VisionLanguageModel } from './model';
@@ -92,11 +92,16 @@ function ownBiases(graph: Graph, text: DecoderConfig, length: number | string): 
   return (layer) => (window?.layers.has(layer) === true ? near! : all);
 }
 
+function declarePacks(graph: Graph, length: number | string): PackPlaces {
+  return {
+    shared: graph.input('shared_tokens', 'int64', ['B', 1]),
+    starts: graph.input('sequence_starts', 'int64', ['B', length]),
+  };
+}
+
 /** Attention within packs. */
-function packAttention({ graph }: LayerBuilder, text: DecoderConfig, length: number | string): Attention {
-  const shared = graph.input('shared_tokens', 'int64', ['B', 1]);
-  const starts = graph.input('sequence_starts', 'int64', ['B', length]);
-  const bias = packBias(shared, starts, text.heads / text.kvHeads, length);
+function packAttention({ shared, starts }: PackPlaces, text: DecoderConfig): Attention {
+  const bias = packBias(shared, starts, text.heads / text.kvHeads, starts.shape[1]);
   return (_, { q, k, v }) => groupedAttention(q, k, v, bias, text);
 }
 
@@ -234,8 +239,9 @@ function buildWholeRows(
   const length = wholeLength(text);
   const inputs: TextInputs = { ...declareText(graph, text, length), images: imageRows };
   const select = pickRows(graph.input('selected_rows', 'int64', ['M']));
-  const attention = (packed ? packAttention : promptAttention)(build, text, length);
-  const recurrence = text.linearAttention && wholeRecurrence(text.linearAttention);
+  const packs = packed ? declarePacks(graph, length) : undefined;
+  const attention = packs === undefined ? promptAttention(build, text, length) : packAttention(packs, text);
+  const recurrence = text.linearAttention && wholeRecurrence(text.linearAttention, packs);
   return { build, hidden: buildDecoder(build, text, inputs, { attention, recurrence, select }) };
 }
 

@@ -1,5 +1,5 @@
 import { ops, type Value } from '@ui-rl/graph';
-import { chunkedDelta, DELTA_CHUNK } from '../../nn/gated-delta';
+import { chunkedDelta, DELTA_CHUNK, type SharedStart } from '../../nn/gated-delta';
 import type { LayerBuilder } from '../../nn/layer-builder';
 import type { LinearSpec, ParameterSpec } from '../base';
 import { residual } from './parameters';
@@ -108,16 +108,68 @@ export function convolveWhole(x: Value, weight: Value, past?: Value): Value {
   return ops.silu(shifted.reduce((a, b) => ops.add(a, b)));
 }
 
-/** Computes states over whole sequences, whose length is a multiple of {@link LINEAR_ATTENTION_STEP}. */
-export function wholeRecurrence({ keyHeads, heads, keyDim, valueDim }: LinearAttentionConfig): Recurrence {
+/** Where the sequences of packs lie in their rows: each begins at a multiple of {@link LINEAR_ATTENTION_STEP}. */
+export interface PackPlaces {
+  /** int64 [B, 1] number of tokens that the sequences of a row share */
+  shared: Value;
+  /** int64 [B, T] index of the first token of each token's sequence after the shared ones */
+  starts: Value;
+}
+
+/** How the n chunks of each of B rows follow each other. */
+interface PackChunks extends SharedStart {
+  /** int64 [B·n] the chunk before each one in its sequence, among the B·n; any number if there is none */
+  before: Value;
+  /** bool [B·n, 1, 1] whether there is one */
+  hasBefore: Value;
+}
+
+function packChunks({ shared, starts }: PackPlaces): PackChunks {
+  const { graph } = shared;
+  const C = LINEAR_ATTENTION_STEP;
+  const [B] = starts.shape;
+  const firsts = ops.squeeze(ops.slice(ops.reshape(starts, [B, -1, C]), 2, 0, 1), [2]);
+  const n = firsts.shape[1];
+  const order = ops.range(graph, n);
+  const continues = ops.equal(firsts, ops.mul(order, C));
+  const before = ops.sub(ops.where(continues, ops.div(shared, C), order), 1);
+  const rows = ops.mul(ops.unsqueeze(ops.range(graph, B), [1]), ops.dimValue(graph, n));
   return {
-    convolve: (_, x, weight) => convolveWhole(x, weight),
+    continues,
+    ends: ops.equal(shared, ops.mul(ops.add(order, 1), C)),
+    before: ops.reshape(ops.add(rows, ops.max(before, 0)), [-1]),
+    hasBefore: ops.reshape(ops.greaterOrEqual(before, 0), [-1, 1, 1]),
+  };
+}
+
+/** silu of the causal convolution of packs, see {@link Recurrence.convolve}. */
+function convolvePacks(x: Value, weight: Value, { before, hasBefore }: PackChunks): Value {
+  const [, , C] = x.shape;
+  const K = Number(weight.shape[2]);
+  const chunks = ops.reshape(x, [-1, LINEAR_ATTENTION_STEP, C]);
+  const ends = ops.slice(chunks, 1, LINEAR_ATTENTION_STEP - K + 1);
+  const past = ops.where(hasBefore, ops.gather(ends, before), 0);
+  return ops.reshape(convolveWhole(chunks, weight, past), x.shape);
+}
+
+/**
+ * Computes states over whole sequences, whose length is a multiple of {@link LINEAR_ATTENTION_STEP}.
+ * @param packs default: each row is one sequence
+ */
+export function wholeRecurrence(
+  { keyHeads, heads, keyDim, valueDim }: LinearAttentionConfig,
+  packs?: PackPlaces,
+): Recurrence {
+  const chunks = packs && packChunks(packs);
+  return {
+    convolve: (_, x, weight) =>
+      chunks === undefined ? convolveWhole(x, weight) : convolvePacks(x, weight, chunks),
     recur: (_, { q, k, v, decay, beta }) => {
       const byHead = (x: Value, count: number, width: number): Value =>
         ops.reshape(x, [x.shape[0], x.shape[1], count, width]);
       const [queries, keys] = [q, k].map((x) => byHead(x, keyHeads, keyDim));
-      const answers = chunkedDelta({ q: queries, k: keys, v: byHead(v, heads, valueDim), decay, beta });
-      return ops.reshape(answers, v.shape);
+      const operands = { q: queries, k: keys, v: byHead(v, heads, valueDim), decay, beta };
+      return ops.reshape(chunkedDelta(operands, chunks), v.shape);
     },
   };
 }
