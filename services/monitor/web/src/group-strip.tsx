@@ -1,5 +1,5 @@
 import type { GroupMember } from '@ui-rl/records';
-import { type CSSProperties, type ReactNode, useState } from 'preact/compat';
+import { type ReactNode, useState } from 'preact/compat';
 import { screenshotUrl } from './api';
 import { number, plural } from './format';
 import { links } from './route';
@@ -76,7 +76,7 @@ function Tile({ run, member, strongest, isCurrent }: TileProps) {
       <strong>{number(reward)}</strong>
       {advantage !== null && (
         <span className="advantage">
-          <i style={{ '--share': strongest === 0 ? 0 : Math.abs(advantage) / strongest } as CSSProperties} />
+          <i style={{ '--share': strongest === 0 ? 0 : Math.abs(advantage) / strongest }} />
           advantage {advantage < 0 ? '−' : '+'}
           {number(Math.abs(advantage))}
         </span>
