@@ -334,6 +334,9 @@ test('the page works without a complaint of the browser, also on a phone', async
   ]) {
     await page.goto(`${monitor.url}/#/runs/${RUN}${tab}`);
     await page.locator(ready).first().waitFor();
+    // Charts of the wide page shrink in the frame after the viewport.
+    const fits = 'document.documentElement.scrollWidth === innerWidth';
+    await page.waitForFunction(fits, undefined, { timeout: 5_000 }).catch(() => undefined);
     const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
     expect({ tab, overflow }).toEqual({ tab, overflow: 0 });
     await shot(`narrow${tab.replaceAll('/', '-')}`);
