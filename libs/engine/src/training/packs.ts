@@ -28,12 +28,13 @@ export function planPasses(
   sequences: readonly Sequence[],
   { limits, minPasses = 1, bundleOf }: PlanOptions,
 ): PlannedPass[] {
+  const { packStep: step = 1 } = family;
   const packs =
     family.packStep !== undefined && bundleOf === undefined
-      ? packed(family, family.packStep, sequences)
+      ? packed(family, step, sequences)
       : sequences.map((_, row) => ({ rows: [row], shared: 0 }));
   const sizes = packs.map(({ rows, shared }) => ({
-    tokenIds: { length: rows.reduce((sum, row) => sum + sequences[row].tokenIds.length - shared, shared) },
+    tokenIds: { length: rows.reduce((sum, row) => sum + ownTokens(sequences[row], shared, step), shared) },
     images: rows.flatMap((row) => sequences[row].images),
   }));
   const isPacked = packs.some(({ rows }) => rows.length > 1);
@@ -64,7 +65,7 @@ function packed(
   const open = new Map<string, number>();
   sequences.forEach((sequence, row) => {
     const shared = Math.floor(promptTokens(sequence) / step) * step;
-    const rest = Math.ceil((sequence.tokenIds.length - shared) / step) * step;
+    const rest = ownTokens(sequence, shared, step);
     const key = promptKey(family, sequence, shared);
     const index = open.get(key);
     if (index !== undefined && packs[index].tokens + rest <= Math.min(2 * shared, MAX_TOKENS)) {
@@ -76,6 +77,11 @@ function packed(
     }
   });
   return packs.map(({ rows, shared }) => ({ rows, shared: rows.length === 1 ? 0 : shared }));
+}
+
+/** Number of a sequence's tokens in its pack besides the shared ones, with the padding after them. */
+function ownTokens({ tokenIds }: Sequence, shared: number, step: number): number {
+  return Math.ceil((tokenIds.length - shared) / step) * step;
 }
 
 /** Number of tokens before the first position that predicts a trained one. */
