@@ -26,10 +26,14 @@ function owner(path) {
   return relative(root, path).split(sep).slice(0, 3);
 }
 
+/** Libs of generated pages, which the plugin that opens these pages needs. */
+const PAGE_LIBS = ['page-generator', 'page-tasks'];
+
 function mayImport([kind, name], lib, isTest) {
   if (isTest && lib === 'testkit') return true;
   if (kind === 'services') return lib !== 'testkit';
-  if (kind === 'plugins') return lib === 'plugin-kit';
+  if (kind === 'plugins')
+    return lib === 'plugin-kit' || (PAGE_LIBS.includes(lib) && name === 'env-generated-pages');
   if (kind === 'test') return true;
   const rule = allowed[name];
   if (rule === undefined) return false;

@@ -1,6 +1,5 @@
 export { actingStage } from './acting/stage';
 export { pointingStage } from './answering/stage';
-export { pointQuestions } from './curriculum';
 export { readingStage } from './reading/stage';
 export { recordScreens, type RecordOptions } from './stages/record';
 export type { StageOptions } from './stages/stage';

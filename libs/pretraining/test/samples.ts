@@ -4,7 +4,7 @@ import { Random } from '@ui-rl/random';
 import type { AskedScreen } from '../src/answering/answerer';
 import { processed } from '../src/answering/batches';
 import { Asker } from '../src/answering/question';
-import type { Question } from '../src/curriculum';
+import type { Question } from '@ui-rl/page-tasks';
 import { outputsPerToken, readingHeads } from '../src/reading/heads';
 import type { ReadScreen } from '../src/reading/reader';
 

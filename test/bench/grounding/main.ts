@@ -6,7 +6,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { FIRST_HELD_OUT_SEED } from '@ui-rl/page-generator';
-import { drawScreens, pointQuestions } from '@ui-rl/pretraining';
+import { pointQuestions } from '@ui-rl/page-tasks';
+import { drawScreens } from '@ui-rl/pretraining';
 import { Random } from '@ui-rl/random';
 import sharp from 'sharp';
 

@@ -34,10 +34,15 @@ export class LivePage {
   /** The current screen, after it has settled. */
   async screen(): Promise<Screen> {
     const { seed, width, height } = this.generated;
+    const [{ rgb }, truth] = await Promise.all([decodePng(await this.png()), this.truth()]);
+    return { seed, width, height, rgb, truth };
+  }
+
+  /** The pixels of the current screen as a PNG, after it has settled. */
+  async png(): Promise<Buffer> {
     await this.page.evaluate(TWO_FRAMES);
     const { data } = await this.cdp.send('Page.captureScreenshot', { format: 'png', optimizeForSpeed: true });
-    const [{ rgb }, truth] = await Promise.all([decodePng(Buffer.from(data, 'base64')), this.truth()]);
-    return { seed, width, height, rgb, truth };
+    return Buffer.from(data, 'base64');
   }
 
   /** The ground truth alone, without a screenshot. */

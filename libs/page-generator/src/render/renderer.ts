@@ -84,6 +84,11 @@ export class PageRenderer {
     });
   }
 
+  /** Whether its browser runs. */
+  isRunning(): boolean {
+    return this.browser.isConnected();
+  }
+
   async close(): Promise<void> {
     await this.browser.close();
     await this.server.stop();

@@ -1,7 +1,15 @@
 import type { LivePage, PageRenderer, Screen, Viewport } from '@ui-rl/page-generator';
 import type { Random } from '@ui-rl/random';
-import type { Question, Split } from '../curriculum';
-import { makeTask, nextStep, pageFor, type Task, TASK_KINDS, walk } from '../curriculum/tasks';
+import {
+  makeTask,
+  nextStep,
+  pageFor,
+  TASK_KINDS,
+  walk,
+  type Question,
+  type Split,
+  type Task,
+} from '@ui-rl/page-tasks';
 
 /** Without many missed clicks, one earlier action would be enough to predict `finish`. */
 const WALK = { stray: 0.4, most: 14 };

@@ -12,7 +12,7 @@ import {
   scrollQuestion,
   type Split,
   wordQuestions,
-} from '../curriculum';
+} from '@ui-rl/page-tasks';
 import { denseCrop } from '../reading/crop';
 import { type ScreenSource, VIEWPORT } from '../supply/source';
 import type { StepOfSupply } from '../supply/supplier';

@@ -8,7 +8,7 @@ import type {
   TrainerRow,
 } from '@ui-rl/models';
 import type { Box, Screen } from '@ui-rl/page-generator';
-import type { Question } from '../curriculum';
+import type { Question } from '@ui-rl/page-tasks';
 import { TOKEN } from '../reading/targets';
 
 /** A question as a training sequence of the decoder. */

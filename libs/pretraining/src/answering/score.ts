@@ -3,7 +3,7 @@ import { LocalEngine } from '@ui-rl/engine';
 import { loadModelFolder, makeRenderer, promptChunks } from '@ui-rl/models';
 import sharp from 'sharp';
 import type { Screen } from '@ui-rl/page-generator';
-import { accuracy, isRight, pointsInside, type Question } from '../curriculum';
+import { accuracy, isRight, pointsInside, type Question } from '@ui-rl/page-tasks';
 import { askPrompt, sizesOf } from './question';
 
 /** A held-out screen with its questions. */

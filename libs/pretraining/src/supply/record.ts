@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { Screen, ScreenTruth, Viewport } from '@ui-rl/page-generator';
 import sharp from 'sharp';
 import type { TaskScreen } from '../acting/walks';
-import type { Question } from '../curriculum';
+import type { Question } from '@ui-rl/page-tasks';
 
 /**
  * A file of screens: a title, then per screen six numbers (32 bits, little-endian), its truth and the tasks on it as

@@ -1,5 +1,5 @@
 import type { Action } from '@ui-rl/actions';
-import { element, screenOf } from '../../test/hand-drawn';
+import { element, screenOf } from '../test/hand-drawn';
 import { accuracy, isRight, pointsInside } from './held-out';
 
 const screen = screenOf(

@@ -1,6 +1,6 @@
 import { jsonDialect } from '@ui-rl/actions';
 import { Random } from '@ui-rl/random';
-import { element, screenOf } from '../../../test/hand-drawn';
+import { element, screenOf } from '../../test/hand-drawn';
 import { referenceBy, refer, type How } from '../references';
 import { holds } from '../screen/boxes';
 import { ScreenView } from '../screen/view';

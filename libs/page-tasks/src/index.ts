@@ -7,6 +7,7 @@ export { wordQuestions } from './questions/words';
 export type { Split } from './wording/phrases';
 export { drawText } from './wording/texts';
 export {
+  Attempt,
   makeTask,
   nextStep,
   pageFor,
@@ -14,6 +15,7 @@ export {
   TASK_KINDS,
   walk,
   type PageState,
+  type Standing,
   type Step,
   type Task,
   type TaskKind,

@@ -12,6 +12,7 @@ import { SCENE_TASKS } from './kinds/scenes';
 import { VALUE_TASKS } from './kinds/values';
 import type { Task, TaskMaker } from './task';
 
+export { Attempt, type Standing } from './attempt';
 export { nextStep } from './solver';
 export { play, walk, type WalkEnd, type WalkOptions, type WalkStep } from './walk';
 export type { PageEvent, PageState, Step, Task } from './task';

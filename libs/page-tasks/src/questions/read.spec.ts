@@ -1,5 +1,5 @@
 import { Random } from '@ui-rl/random';
-import { element, screenOf } from '../../../test/hand-drawn';
+import { element, screenOf } from '../../test/hand-drawn';
 import { readQuestions } from './read';
 import { copyQuestions, keyQuestion, scrollQuestion } from './plain';
 
