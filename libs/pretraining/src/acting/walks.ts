@@ -9,6 +9,7 @@ import {
   type Question,
   type Split,
   type Task,
+  type TaskKind,
 } from '@ui-rl/page-tasks';
 
 /** Without many missed clicks, one earlier action would be enough to predict `finish`. */
@@ -23,40 +24,62 @@ export interface TaskScreen {
   questions: Question[];
 }
 
+export interface WalkChoice {
+  /** First seed to try. */
+  seed: number;
+  viewport: Viewport;
+  split: Split;
+  /** Kinds of tasks; repeated ones are more frequent. Default: all. */
+  kinds?: readonly TaskKind[] | undefined;
+}
+
 /** The screens of one task of a random kind, on the first suitable page from a seed on. */
 export async function walkOnce(
   renderer: PageRenderer,
   random: Random,
-  { seed, viewport, split }: { seed: number; viewport: Viewport; split: Split },
+  { seed, viewport, split, kinds = TASK_KINDS }: WalkChoice,
 ): Promise<TaskScreen[]> {
-  const kind = random.pick(TASK_KINDS);
+  const kind = random.pick(kinds);
   for (let at = seed; ; at++) {
     const page = pageFor(kind, at, viewport);
     if (page === undefined) continue;
     const live = await renderer.open(page);
     try {
       const task = makeTask(kind, page, await live.truth(), random, split);
-      if (task !== undefined) return await screensOf(task, live, random, split);
+      if (task !== undefined) return await screensOf(task, live, random, { split, kinds });
     } finally {
       await live.close();
     }
   }
 }
 
+type OtherChoice = Required<Pick<WalkChoice, 'split'>> & { kinds: readonly TaskKind[] };
+
 /** A walk that missed its goal is not used for training. */
-async function screensOf(task: Task, live: LivePage, random: Random, split: Split): Promise<TaskScreen[]> {
+async function screensOf(
+  task: Task,
+  live: LivePage,
+  random: Random,
+  choice: OtherChoice,
+): Promise<TaskScreen[]> {
   const { steps, end } = await walk(task, live, random, WALK);
   if (end !== 'done') return [];
   return steps.map(({ screen, ...step }) => ({
     screen,
-    questions: [{ intent: task.kind, ...step }, ...otherTasks(task, screen, random, split)],
+    questions: [{ intent: task.kind, ...step }, ...otherTasks(task, screen, random, choice)],
   }));
 }
 
 /** Every screen is also the first one of other tasks, which costs no rendering. */
-function otherTasks({ page, kind }: Task, { truth }: Screen, random: Random, split: Split): Question[] {
+function otherTasks(
+  { page, kind }: Task,
+  { truth }: Screen,
+  random: Random,
+  { split, kinds }: OtherChoice,
+): Question[] {
   const questions: Question[] = [];
-  for (const other of random.shuffled(TASK_KINDS.filter((each) => each !== kind))) {
+  const others = new Set(random.shuffled(kinds.filter((each) => each !== kind)));
+  for (const other of others) {
     const task = makeTask(other, page, truth, random, split);
     if (task === undefined) continue;
     const { action, target } = nextStep(task, truth);

@@ -1,5 +1,6 @@
 import type { OnEnd } from '@ui-rl/api';
 import { FIRST_HELD_OUT_SEED, type Viewport } from '@ui-rl/page-generator';
+import type { TaskKind } from '@ui-rl/page-tasks';
 import { mix32, Random } from '@ui-rl/random';
 import { viewportFor } from '../answering/batches';
 import { POINTING_SCORE_SEEDS } from '../answering/stage';
@@ -16,6 +17,8 @@ export interface RecordOptions {
   screens: number;
   /** Number of training tasks, with all screens on the way to their goals. */
   tasks: number;
+  /** Kinds of these tasks; repeated ones are more frequent. Default: all. */
+  kinds?: readonly TaskKind[] | undefined;
   seed: number;
   chromium?: string | undefined;
 }
@@ -27,7 +30,7 @@ const REPORT_EVERY = 400;
 
 /** Records the screens that the stages draw by seed, and random training screens and tasks in their sizes. */
 export async function recordScreens(
-  { out, screens: count, tasks, seed, chromium }: RecordOptions,
+  { out, screens: count, tasks, kinds, seed, chromium }: RecordOptions,
   onProgress: OnProgress,
   onEnd: OnEnd,
 ): Promise<void> {
@@ -48,13 +51,13 @@ export async function recordScreens(
   for (const { seeds, viewport } of groups) {
     report(seeds.length, await recorder.add(await live.bySeed(seeds, viewport)));
   }
-  if (tasks > 0) await recordTasks(live, recorder, { tasks, seed }, onProgress);
+  if (tasks > 0) await recordTasks(live, recorder, { tasks, kinds, seed }, onProgress);
 }
 
 async function recordTasks(
   live: LiveScreens,
   recorder: ScreenRecorder,
-  { tasks, seed }: { tasks: number; seed: number },
+  { tasks, kinds, seed }: Pick<RecordOptions, 'tasks' | 'kinds' | 'seed'>,
   onProgress: OnProgress,
 ): Promise<void> {
   await recorder.addTasks(await live.heldOutTasks());
@@ -64,10 +67,8 @@ async function recordTasks(
     while (next < tasks) {
       const random = new Random(mix32(mix32(seed ^ 0x3c6ef372) + next++));
       const viewport = viewportFor(random.next());
-      report(
-        1,
-        await recorder.addTasks(await live.walk(random, random.below(FIRST_HELD_OUT_SEED), viewport)),
-      );
+      const choice = { seed: random.below(FIRST_HELD_OUT_SEED), viewport, kinds };
+      report(1, await recorder.addTasks(await live.walk(random, choice)));
     }
   };
   await Promise.all(Array.from({ length: TASKS_AT_ONCE }, work));

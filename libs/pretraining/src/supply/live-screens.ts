@@ -6,7 +6,7 @@ import {
   type Viewport,
 } from '@ui-rl/page-generator';
 import { Random } from '@ui-rl/random';
-import { type TaskScreen, walkOnce } from '../acting/walks';
+import { type TaskScreen, type WalkChoice, walkOnce } from '../acting/walks';
 import { type ScreenSource, VIEWPORT } from './source';
 
 /** Maximum screens of one walk in a batch, so that a long walk does not fill it. */
@@ -37,7 +37,7 @@ export class LiveScreens implements ScreenSource {
   async tasks(random: Random, count: number, viewport: Viewport): Promise<TaskScreen[]> {
     const found: TaskScreen[] = [];
     while (found.length < count) {
-      const walked = await this.walk(random, random.below(FIRST_HELD_OUT_SEED), viewport);
+      const walked = await this.walk(random, { seed: random.below(FIRST_HELD_OUT_SEED), viewport });
       found.push(...random.shuffled(walked).slice(0, SCREENS_PER_WALK));
     }
     return found.slice(0, count);
@@ -54,8 +54,8 @@ export class LiveScreens implements ScreenSource {
   }
 
   /** All screens of the task on the first suitable page from a seed on. */
-  walk(random: Random, seed: number, viewport: Viewport): Promise<TaskScreen[]> {
-    return walkOnce(this.renderer, random, { seed, viewport, split: 'training' });
+  walk(random: Random, choice: Omit<WalkChoice, 'split'>): Promise<TaskScreen[]> {
+    return walkOnce(this.renderer, random, { ...choice, split: 'training' });
   }
 
   close(): Promise<void> {

@@ -23,7 +23,7 @@ beforeAll(async () => {
   wide = await live.bySeed([3], WIDE);
   const random = new Random(5);
   walked = [];
-  for (let seed = 1; walked.length === 0; seed++) walked = await live.walk(random, seed, WIDE);
+  for (let seed = 1; walked.length === 0; seed++) walked = await live.walk(random, { seed, viewport: WIDE });
   heldOut = walked.map(({ screen, questions }) => ({
     screen: { ...screen, seed: FIRST_HELD_OUT_SEED },
     questions,

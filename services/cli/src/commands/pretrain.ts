@@ -4,11 +4,13 @@ import {
   pointingStage,
   readingStage,
   recordScreens,
+  TASK_KINDS,
   type RecordOptions,
   type StageOptions,
+  type TaskKind,
 } from '@ui-rl/pretraining';
 import { readCliSettings } from '@ui-rl/settings';
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { positiveInteger, positiveNumber, shareOfOne, wholeNumber } from '../flags';
 
 type Progress = (line: string) => void;
@@ -64,8 +66,21 @@ function recordCommand(): Command {
     .requiredOption('--out <file>', 'the record')
     .option('--screens <n>', 'random training screens', positiveInteger, 4000)
     .option('--tasks <n>', 'training tasks, which "act" needs', wholeNumber, 0)
+    .option(
+      '--kinds <names>',
+      'kinds of these tasks, separated by commas; repeated ones are more frequent (default: all)',
+      taskKinds,
+    )
     .option('--seed <n>', 'seed of the pages', wholeNumber, 0)
     .option('--chromium <path>', 'browser that draws the pages', readCliSettings().chromiumBin);
+}
+
+function taskKinds(text: string): TaskKind[] {
+  const known: readonly string[] = TASK_KINDS;
+  return text.split(',').map((name) => {
+    if (known.includes(name)) return name as TaskKind;
+    throw new InvalidArgumentError(`"${name}" is not a kind of task: ${known.join(', ')}`);
+  });
 }
 
 async function runToEnd<Options>(
