@@ -1,7 +1,7 @@
 import { jsonDialect } from '@ui-rl/actions';
 import { Random } from '@ui-rl/random';
 import { element, screenOf } from '../../test/hand-drawn';
-import { referenceBy, refer, type How } from '../references';
+import { HOWS, referenceBy, refer, type How } from '../references';
 import { holds } from '../screen/boxes';
 import { ScreenView } from '../screen/view';
 import type { ScreenTruth } from '@ui-rl/page-generator';
@@ -96,6 +96,11 @@ describe('references', () => {
     );
     expect(said(truth, 1, 'looks')).toMatch(/circle/);
     expect(said(truth, 1, 'looks')).not.toMatch(/red (shape|figure)/);
+  });
+
+  it.each(HOWS)('never say an element of which 3 pixels are left, by %s', (how) => {
+    const rest = element('shape', 'red circle', [10, 205, 20, 3]);
+    expect(said(screenOf(rest, element('button', 'Save', [10, 10, 40, 16])), 1, how).trim()).toBe('');
   });
 
   it('never say a name that the screen cuts off', () => {

@@ -29,7 +29,10 @@ const SELECTORS: Readonly<Record<How, (element: TruthElement, view: ScreenView) 
   close: byClosing,
 };
 
-/** A reference to an element of the given kind, or undefined if none is unambiguous. */
+/**
+ * A reference to an element of the given kind; undefined if none is unambiguous, or if too little of the element is
+ * visible.
+ */
 export function referenceBy(
   how: How,
   element: TruthElement,
@@ -37,6 +40,7 @@ export function referenceBy(
   random: Random,
   split: Split,
 ): Reference | undefined {
+  if (!view.elements.includes(element)) return undefined;
   const found = SELECTORS[how](element, view).filter((reference) => mayRefer(reference, split));
   return found.length === 0 ? undefined : random.pick(found);
 }
