@@ -71,6 +71,15 @@ test('at a target with text, the spots are the image tokens that show text', () 
   expect(Array.from(spots.subarray(begin, begin + 6))).toEqual([1, -1, -1, -1, -1, -1]);
 });
 
+test('the coordinates of an answer point at all image tokens of its target', () => {
+  const question = { ...QUESTIONS[0], target: [[0, 0, 32, 16] as const] };
+  const { covered, coordinates, targets, tokenIds } = asker.row(screen, image, question);
+  const begin = tokenIds.indexOf(folder.family.shape.imageTokenId);
+  expect(Array.from(covered.subarray(begin, begin + 6))).toEqual([1, 1, 0, 0, 0, 0]);
+  expect(coordinates!.map((position) => text([targets[position]]))).toEqual(['"x":20', ',"y":12}']);
+  expect(asker.row(screen, image, QUESTIONS[1])).toMatchObject({ coordinates: null });
+});
+
 test('a box covers the tokens of which it covers a third, or the one under its center', () => {
   expect(cellsOf([0, 0, 24, 16], 3)).toEqual([0, 1]);
   expect(cellsOf([17, 17, 4, 4], 3)).toEqual([4]);
@@ -88,6 +97,7 @@ test('the gradient of the decoder is that of finite differences, and the vision 
   await answerer.accumulate(screens, sums);
   expect([...sums.keys()].filter((name) => name.startsWith('model.visual.'))).toEqual([]);
   const names = [
+    'model.language_model.layers.0.self_attn.q_proj.weight',
     'model.language_model.layers.0.self_attn.v_proj.weight',
     'model.language_model.embed_tokens.weight',
     'heads.spot.weight',

@@ -25,6 +25,8 @@ export interface AnsweringLosses {
   total: number;
   /** Mean negative log-probability of whether an image token is at the target, targets and others weighed alike. */
   spot: number;
+  /** Mean negative logarithm of the attention of a coordinate to the target, see `pointingLoss`. */
+  pointing: number;
   /** Mean negative log-probability of an answer token. */
   answer: number;
   /** Mean negative log-probability of the image tokens' targets. */
@@ -98,12 +100,14 @@ export class Answerer {
           ...features,
           ...this.trained.feeds(),
           ...spotFeeds(rows, feeds.token_ids.dims[1], count),
+          ...pointingFeeds(rows, feeds.token_ids.dims[1], count),
           loss_weights: tensor('float32', weights),
         },
         sums,
       );
       losses.add(rows, selected, results.scores.data as Float32Array, weights);
       losses.addSpots((results.spot.data as Float32Array)[0]);
+      losses.addPointing((results.pointing.data as Float32Array)[0], rows, count);
     }
     freeTensors(Object.values(features));
   }
@@ -143,7 +147,10 @@ export class Answerer {
     const inputs = new Map(parameterInputs);
     const spots = spotLoss(graph, family.shape.layers, inputs);
     graph.output('spot', spots);
-    return GradientSession.create(graph, ops.add(answers, spots), inputs, this.trained.device);
+    const pointing = pointingLoss(graph);
+    graph.output('pointing', pointing);
+    const total = ops.add(ops.add(answers, spots), pointing);
+    return GradientSession.create(graph, total, inputs, this.trained.device);
   }
 }
 
@@ -180,6 +187,50 @@ function spotFeeds(rows: readonly AskedRow[], length: number, questions: number)
     });
   });
   return { spot_targets: tensor('int64', targets), spot_weights: tensor('float32', weights) };
+}
+
+/** Layers at the end of which the first groups of heads pass on columns and rows: see `setCoordinateReadout`. */
+const READOUT_LAYERS = 2;
+/** Weight of a question's attention to its target, and the attention below which it hardly counts. */
+const POINTING = { weight: 0.2, least: 1e-3 };
+
+/**
+ * Makes the heads that pass on columns and rows attend to the target where the answer names x and y: the negative
+ * logarithm of their attention to all image tokens that the target covers. Otherwise they learn late where to look.
+ */
+function pointingLoss(graph: Graph): Value {
+  const shares = graph.nodes
+    .filter(({ opType, name }) => opType === 'Softmax' && name.includes('/self_attn/'))
+    .slice(-READOUT_LAYERS)
+    .map(({ outputs }) => outputs[0]); // [B, K, G·T, T]
+  const [B, , , T] = shares[0].shape;
+  const covered = graph.input('covered', 'float32', [B, 1, T, 1]);
+  const weights = graph.input('pointing_weights', 'float32', [B, 2, 1, T]);
+  const losses = shares.map((share) => {
+    const found = ops.reshape(ops.matmul(ops.slice(share, 1, 0, 2), covered), [B, 2, -1, T]);
+    const missed = ops.neg(ops.log(ops.add(found, POINTING.least)));
+    return ops.reduceSum(ops.mul(ops.reduceMean(missed, [2], true), weights));
+  });
+  return ops.mul(
+    losses.reduce((sum, loss) => ops.add(sum, loss)),
+    1 / losses.length,
+  );
+}
+
+/** @param length padded length of the rows */
+function pointingFeeds(rows: readonly AskedRow[], length: number, questions: number): Record<string, Tensor> {
+  const covered = new Float32Array(rows.length * length);
+  const weights = new Float32Array(rows.length * 2 * length);
+  rows.forEach(({ covered: target, coordinates }, row) => {
+    covered.set(target, row * length);
+    coordinates?.forEach((position, axis) => {
+      weights[(2 * row + axis) * length + position] = POINTING.weight / 2 / questions;
+    });
+  });
+  return {
+    covered: tensor('float32', covered, [rows.length, 1, length, 1]),
+    pointing_weights: tensor('float32', weights, [rows.length, 2, 1, length]),
+  };
 }
 
 interface PassLimits {
@@ -237,6 +288,8 @@ export function passesOf<Row extends Pick<AskedRow, 'tokenIds'>>(
 class LossSums {
   private total = 0;
   private spot = 0;
+  private pointing = 0;
+  private pointed = 0;
   private answer = 0;
   private answers = 0;
   private image = 0;
@@ -273,10 +326,18 @@ class LossSums {
     this.spot += loss;
   }
 
+  /** @param loss already weighed and divided by the number of questions */
+  addPointing(loss: number, rows: readonly AskedRow[], questions: number): void {
+    this.total += loss;
+    this.pointing += (loss * questions) / POINTING.weight;
+    this.pointed += rows.filter(({ coordinates }) => coordinates !== null).length;
+  }
+
   means(): AnsweringLosses {
     return {
       total: this.total,
       spot: this.spot,
+      pointing: this.pointing / Math.max(1, this.pointed),
       answer: this.answer / Math.max(1, this.answers),
       image: this.image / Math.max(1, this.images),
       exact: this.likely / Math.max(1, this.rows),

@@ -22,7 +22,14 @@ export interface AskedRow extends Omit<TrainerRow, 'images'> {
   spots: Int8Array;
   /** Positions of the answer's tokens. */
   answer: { first: number; count: number };
+  /** For each position: 1 for an image token that the action's target covers, 0 for all others. */
+  covered: Uint8Array;
+  /** Positions before the coordinates x and y of the answer; null if it has none, or no target. */
+  coordinates: readonly [number, number] | null;
 }
+
+/** The tokens of a place: `"x":20`, then `,"y":12}`. */
+const COORDINATES = [/^,?"x":\d+$/, /^,"y":\d+/];
 
 /** Total weights of a question's tokens: of the answer, of image tokens at its target, and of other image tokens. */
 const ANSWER_WEIGHT = 2;
@@ -50,6 +57,7 @@ export class Asker {
     const weights = new Float32Array(tokenIds.length);
     weights.fill(ANSWER_WEIGHT / response.length, prompt.length - 1);
     const aims = boxesOf(target, screen);
+    const covered = this.coveredBy(aims, screen, tokenIds);
     this.writeImageTargets(screen, tokenIds, { targets, weights }, aims, response[0]);
     return {
       tokenIds,
@@ -58,7 +66,23 @@ export class Asker {
       weights,
       spots: this.spotsOf(screen, tokenIds, aims),
       answer: { first: prompt.length - 1, count: response.length },
+      covered,
+      coordinates: aims.length === 0 ? null : this.coordinatesOf(response, prompt.length - 1),
     };
+  }
+
+  private coveredBy(aims: readonly Box[], { width }: Screen, tokenIds: readonly number[]): Uint8Array {
+    const begin = tokenIds.indexOf(this.folder.family.shape.imageTokenId);
+    const covered = new Uint8Array(tokenIds.length);
+    for (const cell of aims.flatMap((aim) => cellsOf(aim, width / TOKEN))) covered[begin + cell] = 1;
+    return covered;
+  }
+
+  /** @param first position before the first token of the answer */
+  private coordinatesOf(response: readonly number[], first: number): readonly [number, number] | null {
+    const texts = response.map((id) => this.folder.tokenizer.decode([id]));
+    const [x, y] = COORDINATES.map((pattern) => texts.findIndex((text) => pattern.test(text)));
+    return x < 0 || y < 0 ? null : [first + x, first + y];
   }
 
   /** A question without a target has no spots. */
