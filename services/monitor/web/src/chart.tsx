@@ -102,14 +102,13 @@ export function Chart(props: ChartProps) {
       if (made !== null && width !== made.width)
         made.setSize({ width, height: latest.current.height ?? 210 });
     });
-    // A task for each chart: the first one is on the screen before the last one is drawn.
-    const timer = setTimeout(() => {
+    const cancel = drawInTurn(() => {
       plot.current = new uPlot(options(latest, element.clientWidth, setCursor), latest.current.data, element);
       zoomTo(plot.current, latest.current.zoom);
       resize.observe(element);
     });
     return () => {
-      clearTimeout(timer);
+      cancel();
       resize.disconnect();
       plot.current?.destroy();
       plot.current = null;
@@ -134,6 +133,28 @@ export function Chart(props: ChartProps) {
       )}
     </figure>
   );
+}
+
+let lastDrawn = Promise.resolve();
+
+/**
+ * Draws a chart after the frame that shows the chart before it, so that the first one is on the screen early. Returns
+ * what cancels it.
+ */
+function drawInTurn(draw: () => void): () => void {
+  let isCancelled = false;
+  lastDrawn = lastDrawn.then(() => {
+    if (isCancelled) return undefined;
+    try {
+      draw();
+    } catch (error) {
+      reportError(error); // the next charts are drawn anyway
+    }
+    return new Promise<void>((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+  });
+  return () => {
+    isCancelled = true;
+  };
 }
 
 function zoomTo(plot: uPlot | null, zoom: Range | null): void {
