@@ -162,6 +162,10 @@ export const RULES: readonly Rule[] = [
   { matches: /^npx ui-rl tasks publish /, needs: 'an open run', prints: /^published to run \S+/m },
   { matches: /^npx ui-rl tasks list .*--json$/, prints: /"description": "/ },
   { matches: /^npx ui-rl tasks list --source miniwob$/, prints: /MiniWoB\+\+ click-test/ },
+  {
+    matches: /^npx ui-rl tasks list --source generated_pages$/,
+    prints: /A task of the kind "click" on a generated page/,
+  },
   { matches: /^npx ui-rl tasks list /, prints: /Open the page "cart"/ },
   { matches: /^npx ui-rl runs list$/, needs: 'an open run', prints: /^\S+ +(baseline|training) /m },
   { matches: /^npx ui-rl runs profile /, needs: 'a trained run', prints: /^trained episodes +\d/m },
