@@ -19,11 +19,14 @@ export class GeneratedPages implements Environment {
 
   constructor(private readonly context: EnvironmentContext) {}
 
-  async open({ task, seed }: OpenOptions, deadline: Deadline): Promise<Reply<EnvironmentSession>> {
+  open({ task, seed }: OpenOptions, deadline: Deadline): Promise<Reply<EnvironmentSession>> {
     return replyInTime(deadline, async () => {
       const choice = readChoice(task);
-      const { live, pageTask } = await openTask(await this.browser(), choice, new Random(seed));
-      return GeneratedPageSession.of(new Attempt(pageTask, live), live);
+      const { live, pageTask } = await openTask(await this.browser(), choice, new Random(seed), deadline);
+      const session = await GeneratedPageSession.of(new Attempt(pageTask, live), live);
+      // The caller does not wait for it any more.
+      if (deadline.signal.aborted) await session.discard();
+      return session;
     });
   }
 
@@ -33,12 +36,14 @@ export class GeneratedPages implements Environment {
     await renderer?.close();
   }
 
-  /** The browser, started again if it ended. */
+  /** The browser, started again if it ended or did not start. */
   private browser(): Promise<PageRenderer> {
-    const started = this.renderer ?? PageRenderer.launch({ chromium: this.context.programs.chromium });
-    this.renderer = started.then(async (renderer) =>
-      renderer.isRunning() ? renderer : PageRenderer.launch({ chromium: this.context.programs.chromium }),
-    );
+    const launch = () => PageRenderer.launch({ chromium: this.context.programs.chromium });
+    this.renderer = (this.renderer ?? launch()).then(async (renderer) => {
+      if (renderer.isRunning()) return renderer;
+      await renderer.close();
+      return launch();
+    }, launch);
     return this.renderer;
   }
 }
@@ -48,9 +53,10 @@ async function openTask(
   renderer: PageRenderer,
   { kind, split, width, height }: PageChoice,
   random: Random,
+  { signal }: Deadline,
 ): Promise<{ live: LivePage; pageTask: PageTask }> {
   const lowest = split === 'training' ? 0 : FIRST_HELD_OUT_SEED;
-  for (let seed = lowest + random.below(FIRST_HELD_OUT_SEED / 2); ; seed++) {
+  for (let seed = lowest + random.below(FIRST_HELD_OUT_SEED / 2); !signal.aborted; seed++) {
     const page = pageFor(kind, seed, { width, height });
     if (page === undefined) continue;
     const live = await renderer.open(page);
@@ -63,4 +69,5 @@ async function openTask(
     }
     await live.close();
   }
+  throw new Error(`found no page for a task of the kind "${kind}" in time`);
 }

@@ -83,6 +83,21 @@ describe('generated pages', () => {
     expect(new Set(successes)).toEqual(new Set([false, true]));
   });
 
+  it('reply in time if the deadline passes, and work after that', async () => {
+    const [task] = await load({ kinds: ['click'] });
+    const late: Deadline = { deadlineAt: 0, signal: AbortSignal.abort() };
+    expect(await pages[0].open({ task, seed: 7 }, late)).toMatchObject({
+      ok: false,
+      error: { code: 'deadline' },
+    });
+    const session = await open(task, 7);
+    expect(await session.step({ action: 'move', x: 1, y: 1 }, late)).toMatchObject({
+      error: { code: 'deadline' },
+    });
+    await session.discard();
+    await (await open(task, 7)).discard();
+  });
+
   it.each([
     [{ kind: 'clik' }, 'kind is "clik", expected a kind of task, such as click. Did you mean click?'],
     [{ kind: 'click', split: 'test' }, 'split is "test", expected training or held-out'],
