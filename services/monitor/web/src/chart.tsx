@@ -36,6 +36,8 @@ export interface ChartProps {
   height?: number;
 }
 
+/** Pixels. */
+const HEIGHT = 210;
 /** Rows of the table of a chart, at most. */
 const MAX_ROWS = 1_000;
 
@@ -76,7 +78,7 @@ export function Chart(props: ChartProps) {
   const [zoom, setZoom] = useZoom(props.x);
   const [cursor, setCursor] = useState<Cursor | null>(null);
   const isDark = useIsDark();
-  const { isLog = false } = props;
+  const { isLog = false, height = HEIGHT } = props;
   const data = useMemo(() => aligned(props.series, isLog), [props.series, isLog]);
   const latest = useRef({ ...props, data, zoom, setZoom });
   latest.current = { ...props, data, zoom, setZoom };
@@ -100,7 +102,7 @@ export function Chart(props: ChartProps) {
     const resize = new ResizeObserver(() => {
       const [made, { clientWidth: width }] = [plot.current, element];
       if (made !== null && width !== made.width)
-        made.setSize({ width, height: latest.current.height ?? 210 });
+        made.setSize({ width, height: latest.current.height ?? HEIGHT });
     });
     const cancel = drawInTurn(() => {
       plot.current = new uPlot(options(latest, element.clientWidth, setCursor), latest.current.data, element);
@@ -121,7 +123,7 @@ export function Chart(props: ChartProps) {
       className="chart"
       aria-label={`${props.title}: ${props.y}${isLog ? ' (logarithmic)' : ''} by ${props.x}`}
     >
-      <div className="plot" ref={host}>
+      <div className="plot" ref={host} style={{ minHeight: `${height}px` }}>
         {cursor !== null && <Tip props={props} data={data} cursor={cursor} />}
       </div>
       <Legend props={props} />
@@ -257,7 +259,7 @@ export function aligned(series: ChartSeries[], isLog: boolean): uPlot.AlignedDat
 }
 
 function options(latest: Latest, width: number, setCursor: (cursor: Cursor | null) => void): uPlot.Options {
-  const { series, x, y, unit, isLog = false, height = 210 } = latest.current;
+  const { series, x, y, unit, isLog = false, height = HEIGHT } = latest.current;
   const css = getComputedStyle(document.documentElement);
   const color = (name: string) => css.getPropertyValue(name).trim();
   const axis: uPlot.Axis = {
