@@ -26,6 +26,13 @@ describe('a look at a run file without starting it', () => {
     expect(whole.model!.trainedParameters).toBeGreaterThan(model!.trainedParameters);
   });
 
+  it('finds the environments that its tasks name, besides that of the run', async () => {
+    const tasks = [{ source_type: 'demo_training' }, { source_type: 'generated_pages', kinds: ['click'] }];
+    const check = await checkRun({ ...RUN, tasks }, own);
+    expect(check.run.environment.kind.name).toBe('browser');
+    expect(check.tasks!.environments).toEqual(['browser', 'generated-pages']);
+  });
+
   it('warns of tasks that end before their turns are over', async () => {
     expect((await checkRun({ ...RUN, rollout: { max_turns: 60 } }, own)).warnings).toEqual([]);
     const { warnings } = await checkRun({ ...RUN, rollout: { max_turns: 4 } }, own);

@@ -37,6 +37,12 @@ function recordsOf({ database }: CliSettings): Record<string, string> {
   return database.kind === 'pglite' ? { UIRL_PGLITE_DIR: database.dataDir } : {};
 }
 
+/** The env service offers the environment of the run file, and those that tasks name. */
+function offered({ environment }: RunFile, named: readonly string[]): Record<string, string> {
+  const kinds = new Set([environment.kind.name, ...named]);
+  return kinds.size === 1 ? {} : { UIRL_ENVIRONMENTS: [...kinds].join(',') };
+}
+
 export interface OwnHostOptions {
   /** Default: all that the run needs. */
   services?: readonly ServiceName[];
@@ -44,6 +50,8 @@ export interface OwnHostOptions {
   runsDir: string;
   /** Additional environment of the services. */
   env: Readonly<Record<string, string>>;
+  /** Kinds of environments that tasks of the run name, besides that of the run file. */
+  environments?: readonly string[];
   onWarning: (message: string) => void;
 }
 
@@ -52,7 +60,7 @@ export async function ownHost(
   settings: CliSettings,
   runId: string,
   run: RunFile,
-  { services = SERVICES, runsDir, env, onWarning }: OwnHostOptions,
+  { services = SERVICES, runsDir, env, environments = [], onWarning }: OwnHostOptions,
 ): Promise<RunHost> {
   await makeRunsFolder(runsDir);
   const workDir = await mkdtemp(join(tmpdir(), 'ui-rl-'));
@@ -76,6 +84,7 @@ export async function ownHost(
         UIRL_RUNS_DIR: runsDir,
         UIRL_PLUGINS: [...new Set([...settings.plugins, ...run.plugins])].join(','),
         ...recordsOf(settings),
+        ...offered(run, environments),
       }),
       onWarning,
     });

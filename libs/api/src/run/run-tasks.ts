@@ -12,6 +12,8 @@ import { filesOfRun, taskMachine, taskUse, type RunFile } from '@ui-rl/settings'
 export interface TaskCounts {
   training: number;
   evaluation: number;
+  /** Kinds of environments that they name. */
+  environments: readonly string[];
 }
 
 /**
@@ -42,7 +44,8 @@ export async function countTasks(
     for (const [place, option] of (['tasks', 'eval_tasks'] as const).entries())
       warnOfCutTasks(opened[place], run.rollout.max_turns, (message) => onWarning(`${option}: ${message}`));
     await refuseSharedGoals(training, evaluation);
-    return { training: training.length, evaluation: evaluation.length };
+    const environments = [...new Set(opened.flatMap((tasks) => [...tasks.environments]))];
+    return { training: training.length, evaluation: evaluation.length, environments };
   } finally {
     await Promise.all(opened.map((tasks) => tasks.close()));
   }

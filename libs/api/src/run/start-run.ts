@@ -118,7 +118,10 @@ export async function startRun(
   const observer = new RunObserver();
   const host = await (services === 'broker'
     ? brokerHost(settings, signal)
-    : ownHost(settings, runId, run, { runsDir, env: { ...env, ...keys }, onWarning }));
+    : ownHost(settings, runId, run, {
+        ...{ runsDir, onWarning, env: { ...env, ...keys } },
+        environments: counts?.environments ?? [],
+      }));
   const { bus } = host;
   let stopWatching = (): void => undefined;
   const stop = () => {

@@ -24,6 +24,8 @@ interface Facts {
   excess: number;
   /** Ids of its prerequisites. */
   required: readonly string[];
+  /** Environment that it names. */
+  environment: string | undefined;
 }
 
 /** Rules for counting tasks that a run cannot play as they are. */
@@ -39,6 +41,7 @@ export class OpenTasks implements TaskList {
   readonly parts: TaskPart[] = [];
   readonly unjudged = { count: 0, ids: [] as string[] };
   readonly cut = { count: 0, ids: [] as string[], longest: 0 };
+  readonly environments = new Set<string>();
   prerequisites: ReadonlyMap<number, readonly number[]> = new Map();
   private readonly stored: StoredTasks[] = [];
   private readonly places: number[] = [];
@@ -123,7 +126,8 @@ export class OpenTasks implements TaskList {
     return undefined;
   }
 
-  private take({ place, difficulty, goal, id, isJudged, excess, required }: Facts, part: TaskPart): void {
+  private take(facts: Facts, part: TaskPart): void {
+    const { place, difficulty, goal, id, isJudged, excess, required, environment } = facts;
     const own = this.length;
     this.places.push(place);
     this.difficulties.push(difficulty);
@@ -131,6 +135,7 @@ export class OpenTasks implements TaskList {
     this.byId.add(id, own);
     part.length += 1;
     if (required.length > 0) this.required.set(own, required);
+    if (environment !== undefined) this.environments.add(environment);
     if (!isJudged) {
       this.unjudged.count += 1;
       if (this.unjudged.count <= MOST_NAMED) this.firstUnjudged.push(own);
@@ -199,6 +204,7 @@ function factsOf(task: Task, place: number, sourceType: string, rules: TaskRules
     isJudged: rules.isJudged(task),
     excess: Math.max(0, maxSteps - rules.maxTurns),
     required: prerequisites,
+    environment: task.environment?.kind,
   };
 }
 

@@ -29,5 +29,7 @@ export interface TaskList {
   readonly unjudged: { count: number; ids: readonly string[] };
   /** Number of tasks that request more turns than the run allows, the first of their ids, and the largest request. */
   readonly cut: { count: number; ids: readonly string[]; longest: number };
+  /** Kinds of environments that its tasks name. */
+  readonly environments: ReadonlySet<string>;
   close(): Promise<void>;
 }
