@@ -20,9 +20,11 @@ export class Attempt {
 
   /**
    * Performs an action. If the task ends by a click or a key, the attempt is over as soon as the goal is reached, or
-   * as soon as a click sets off another element than the solver's next one. Otherwise the policy says when to end.
+   * as soon as a click sets off another element than the solver's next one; later actions have no effect. Otherwise
+   * the policy says when to end.
    */
   async perform(action: Action): Promise<Standing> {
+    if (this.current !== 'open') return this.current;
     if (!this.task.endsByClick) {
       await this.live.perform(action);
       return this.current;

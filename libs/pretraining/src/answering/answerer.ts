@@ -12,6 +12,7 @@ import {
 import { type FloatTensor, type ImageInput, type ModelFolder, Parameters } from '@ui-rl/models';
 import { GradientSession, type GradientSums } from '../gradient-session';
 import { TrainedWeights, type TrainingDevice, type TrainingOptions } from '../trained-weights';
+import { READOUT_LAYERS } from './copying-attention';
 import type { AskedRow } from './question';
 
 /** A screen and the questions about it. */
@@ -189,8 +190,6 @@ function spotFeeds(rows: readonly AskedRow[], length: number, questions: number)
   return { spot_targets: tensor('int64', targets), spot_weights: tensor('float32', weights) };
 }
 
-/** Layers at the end of which the first groups of heads pass on columns and rows: see `setCoordinateReadout`. */
-const READOUT_LAYERS = 2;
 /** Weight of a question's attention to its target, and the attention below which it hardly counts. */
 const POINTING = { weight: 0.2, least: 1e-3 };
 

@@ -182,7 +182,7 @@ function headsOf(tensors: ReadonlyMap<string, FloatTensor>, layer: number, shape
 /** Directions of the coordinates of an axis that heads read. */
 const AXIS_COMPONENTS = 24;
 /** Layers, from the last one, whose first heads pass coordinates on. */
-const READOUT_LAYERS = 2;
+export const READOUT_LAYERS = 2;
 const READOUT = { value: 0.6, output: 0.3 };
 
 /**

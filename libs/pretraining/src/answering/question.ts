@@ -57,24 +57,24 @@ export class Asker {
     const weights = new Float32Array(tokenIds.length);
     weights.fill(ANSWER_WEIGHT / response.length, prompt.length - 1);
     const aims = boxesOf(target, screen);
-    const covered = this.coveredBy(aims, screen, tokenIds);
-    this.writeImageTargets(screen, tokenIds, { targets, weights }, aims, response[0]);
+    const cells = new Set(aims.flatMap((aim) => cellsOf(aim, screen.width / TOKEN)));
+    this.writeImageTargets(screen, tokenIds, { targets, weights }, cells, response[0]);
     return {
       tokenIds,
       targets,
       selected: weights,
       weights,
-      spots: this.spotsOf(screen, tokenIds, aims),
+      spots: this.spotsOf(screen, tokenIds, cells),
       answer: { first: prompt.length - 1, count: response.length },
-      covered,
-      coordinates: aims.length === 0 ? null : this.coordinatesOf(response, prompt.length - 1),
+      covered: this.coveredBy(cells, tokenIds),
+      coordinates: cells.size === 0 ? null : this.coordinatesOf(response, prompt.length - 1),
     };
   }
 
-  private coveredBy(aims: readonly Box[], { width }: Screen, tokenIds: readonly number[]): Uint8Array {
+  private coveredBy(cells: ReadonlySet<number>, tokenIds: readonly number[]): Uint8Array {
     const begin = tokenIds.indexOf(this.folder.family.shape.imageTokenId);
     const covered = new Uint8Array(tokenIds.length);
-    for (const cell of aims.flatMap((aim) => cellsOf(aim, width / TOKEN))) covered[begin + cell] = 1;
+    for (const cell of cells) covered[begin + cell] = 1;
     return covered;
   }
 
@@ -86,12 +86,15 @@ export class Asker {
   }
 
   /** A question without a target has no spots. */
-  private spotsOf({ width, truth }: Screen, tokenIds: readonly number[], aims: readonly Box[]): Int8Array {
+  private spotsOf(
+    { width, truth }: Screen,
+    tokenIds: readonly number[],
+    aimed: ReadonlySet<number>,
+  ): Int8Array {
     const { imageTokenId } = this.folder.family.shape;
-    const spots = Int8Array.from(tokenIds, (id) => (aims.length > 0 && id === imageTokenId ? 0 : -1));
+    const spots = Int8Array.from(tokenIds, (id) => (aimed.size > 0 && id === imageTokenId ? 0 : -1));
     const begin = tokenIds.indexOf(imageTokenId);
     const columns = width / TOKEN;
-    const aimed = new Set(aims.flatMap((aim) => cellsOf(aim, columns)));
     const shown = new Set(truth.characters.map(({ box }) => cellAt(box, columns)));
     const hasText = [...aimed].some((cell) => shown.has(cell));
     spots.forEach((spot, position) => {
@@ -106,7 +109,7 @@ export class Asker {
     { width, truth }: Screen,
     tokenIds: readonly number[],
     { targets, weights }: { targets: Int32Array; weights: Float32Array },
-    aims: readonly Box[],
+    cells: ReadonlySet<number>,
     first: number,
   ): void {
     const begin = tokenIds.indexOf(this.folder.family.shape.imageTokenId);
@@ -116,7 +119,6 @@ export class Asker {
       const cell = cellAt(box, columns);
       if (!said.has(cell)) said.set(cell, this.folder.tokenizer.encode(text)[0]);
     }
-    const cells = new Set(aims.flatMap((aim) => cellsOf(aim, columns)));
     for (const cell of cells) said.set(cell, first);
     for (const [cell, token] of said) {
       targets[begin + cell] = token;

@@ -4,11 +4,10 @@ import {
   pointingStage,
   readingStage,
   recordScreens,
-  TASK_KINDS,
   type RecordOptions,
   type StageOptions,
-  type TaskKind,
 } from '@ui-rl/pretraining';
+import { TASK_KINDS, type TaskKind } from '@ui-rl/page-tasks';
 import { readCliSettings } from '@ui-rl/settings';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { positiveInteger, positiveNumber, shareOfOne, wholeNumber } from '../flags';
