@@ -303,6 +303,34 @@ describe('/v1/responses', () => {
     });
   });
 
+  // Stagehand 3.7 and OpenAI's sample agent send these, which the client's types do not know.
+  it('reads the outputs of agents with the older computer tool: pictures with an address, and errors', async () => {
+    speaker.says = '{"action":"click","x":10,"y":20}';
+    const tools = [
+      { type: 'computer-preview', display_width: 100, display_height: 60, environment: 'browser' },
+    ];
+    const send = async (input: unknown, previous_response_id?: string) =>
+      client.responses.create({
+        ...{ model: 'latest', previous_response_id, truncation: 'auto' },
+        ...({ input, tools } as Pick<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'input' | 'tools'>),
+      });
+    const picture = { type: 'input_image', image_url: screenshot, current_url: 'http://shop.example/' };
+    const outputs = [picture, { ...picture, error: 'no such key' }, 'Error: the page is closed'];
+    let last = await send(look());
+    for (const output of outputs) {
+      const [call] = last.output as OpenAI.Responses.ResponseComputerToolCall[];
+      last = await send([{ type: 'computer_call_output', call_id: call.call_id, output }], last.id);
+    }
+    const { prompt } = speaker.asked.at(-1)!;
+    const { messages } = (prompt as { conversation: { messages: { role: string; content: unknown }[] } })
+      .conversation;
+    expect(messages.filter(({ role }) => role === 'user').slice(1)).toMatchObject([
+      { content: [{ type: 'image', image: 1 }] },
+      { content: [{ type: 'image', image: 2 }, { text: 'no such key' }] },
+      { content: [{ text: 'Error: the page is closed' }] },
+    ]);
+  });
+
   it('calls functions, also in a stream', async () => {
     speaker.says = CALL;
     const asked = {

@@ -172,14 +172,22 @@ async function addComputerCall(
   builder.addText('assistant', await policy.computer.write(actions, await sizeOf(lastImage)));
 }
 
+/**
+ * The screenshot after a computer call. Agents with the older tool send `input_image`, with the address of the page
+ * beside it. An agent whose action failed adds the error, or sends it in place of a screenshot.
+ */
 async function addScreenshot(builder: ConversationBuilder, item: Fields): Promise<void> {
   item.note('acknowledged_safety_checks', 'current_url');
-  const output = Fields.of(item.raw('output'), item.at('output'));
-  if (output.text('type') !== 'computer_screenshot')
-    throw invalid(output.at('type'), 'expected computer_screenshot');
-  output.note('detail');
+  const given = item.raw('output');
+  if (typeof given === 'string') return builder.addText('user', given);
+  const output = Fields.of(given, item.at('output'));
+  const type = output.text('type');
+  if (type !== 'computer_screenshot' && type !== 'input_image')
+    throw invalid(output.at('type'), 'expected computer_screenshot or input_image');
+  output.note('detail', 'current_url');
   output.only('file_id');
   const image = await builder.image(output.requiredText('image_url'), output.at('image_url'));
+  const error = output.text('error');
   output.end();
-  builder.add('user', [image]);
+  builder.add('user', error === undefined ? [image] : [image, textPart(error)]);
 }

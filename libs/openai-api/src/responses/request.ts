@@ -13,6 +13,13 @@ const MAX_METADATA_TEXT = 512;
 
 export type ComputerForm = 'computer' | 'computer_use_preview';
 
+/** Names of the computer tool. Agents written before OpenAI renamed it still send `computer-preview`. */
+const COMPUTERS: ReadonlyMap<string, ComputerForm> = new Map([
+  ['computer', 'computer'],
+  ['computer_use_preview', 'computer_use_preview'],
+  ['computer-preview', 'computer_use_preview'],
+]);
+
 /** State to which a request may refer. */
 export interface Known {
   policy: ServedPolicy;
@@ -139,16 +146,14 @@ function readTools(fields: Fields): {
       functions.push(read);
       return { type, ...read };
     }
-    if (type !== 'computer' && type !== 'computer_use_preview') {
-      throw unsupported(
-        tool.at('type'),
-        `"${type}" is not supported; expected function, computer or computer_use_preview`,
-      );
+    computer = COMPUTERS.get(type);
+    if (computer === undefined) {
+      const expected = [...COMPUTERS.keys()].join(', ');
+      throw unsupported(tool.at('type'), `"${type}" is not supported; expected one of function, ${expected}`);
     }
     // Coordinates are pixels of each screenshot, regardless of its size.
     tool.note('display_width', 'display_height', 'environment');
     tool.end();
-    computer = type;
     return value as object;
   });
   return { functions, computer, tools };

@@ -163,7 +163,7 @@ export class AgentSession implements ServedPolicy {
     }
   }
 
-  async countTokens(request: Pick<PolicyRequest, 'model' | 'prompt'>): Promise<number> {
+  async countTokens(request: Pick<PolicyRequest, 'prompt'>): Promise<number> {
     this.mustBeOpen();
     try {
       return await this.during(this.turns.countTokens(request));

@@ -39,7 +39,7 @@ interface Said {
   callers: AbortSignal[];
 }
 
-/** The only model of a session: the policy that its rollout names. */
+/** The policy of the rollout. It answers whatever model an agent names: many only know the names of a service. */
 const LATEST = 'latest';
 
 /**
@@ -110,8 +110,7 @@ export class AgentTurns {
   }
 
   /** Number of tokens that a request with this prompt would read; it is not a turn. @throws ApiError, EpisodeFailure */
-  async countTokens({ model, prompt }: Pick<PolicyRequest, 'model' | 'prompt'>): Promise<number> {
-    checkModel(model);
+  async countTokens({ prompt }: Pick<PolicyRequest, 'prompt'>): Promise<number> {
     const { plan, policy, clock } = this.parts;
     if (policy.countTokens === undefined)
       throw new ApiError(501, 'the policy of this run does not count tokens', 'not_supported');
@@ -215,9 +214,8 @@ export class AgentTurns {
   }
 
   /** Rejects requests whose answers the run could not train on. @throws ApiError */
-  check({ model, temperature, topP, seed, choices = 1 }: PolicyRequest): void {
+  check({ temperature, topP, seed, choices = 1 }: PolicyRequest): void {
     const { request, plan } = this.parts;
-    checkModel(model);
     if (choices > 1)
       throw new ApiError(
         400,
@@ -238,17 +236,6 @@ export class AgentTurns {
     if (seed !== undefined)
       throw new ApiError(400, 'seed: the run seeds its episodes', 'unsupported_parameter', 'seed');
   }
-}
-
-/** @throws ApiError */
-function checkModel(model: string): void {
-  if (model === LATEST) return;
-  throw new ApiError(
-    404,
-    `there is no model "${model}" in a session; expected "${LATEST}"`,
-    'model_not_found',
-    'model',
-  );
 }
 
 /** Whether the agent has received the answer, or a caller waits for it. */

@@ -310,14 +310,18 @@ test('tokens of a prompt are counted without a turn, whose screenshots are not s
     data: screen.url.split(',')[1],
   };
   const messages = [{ role: 'user' as const, content: [{ type: 'image' as const, source }] }];
-  const count = () => client.messages.countTokens({ model: 'latest', messages });
+  // Agents with a fixed list of names cannot name the policy.
+  const model = 'claude-sonnet-4-6';
+  const count = () => client.messages.countTokens({ model, messages });
   expect(await count()).toEqual({ input_tokens: 3 });
-  const answer = await client.messages.create({ model: 'latest', max_tokens: 8, messages });
-  expect(answer).toMatchObject({ content: [{ text: 'I look.' }], usage: { input_tokens: 3 } });
+  const answer = await client.messages.create({ model, max_tokens: 8, messages });
+  expect(answer).toMatchObject({
+    model: 'latest@2',
+    content: [{ text: 'I look.' }],
+    usage: { input_tokens: 3 },
+  });
   expect(await count()).toEqual({ input_tokens: 3 });
   expect(world.counted.map(({ images }) => images)).toEqual([[screen.png], [sha256(screen.png)]]);
-  const unknown = client.messages.create({ model: 'other', max_tokens: 8, messages });
-  await expect(unknown).rejects.toMatchObject({ status: 404, type: 'not_found_error' });
   await ask('POST', `/${session.id}/end`, { state: {} });
   expect((await settled()).turns).toHaveLength(1);
   await expect(count()).rejects.toMatchObject({ status: 404, errorCode: 'session_over' });
@@ -380,7 +384,6 @@ test('refuses answers that the run could not train; turns beyond the task’s tr
   await expect(chat({ temperature: 0 })).rejects.toMatchObject({ status: 400, param: 'temperature' });
   await expect(chat({ top_p: 0.5 })).rejects.toMatchObject({ status: 400, param: 'top_p' });
   await expect(chat({ n: 2 })).rejects.toMatchObject({ status: 400, code: 'invalid_value', param: 'n' });
-  await expect(chat({ model: 'gpt-4o' })).rejects.toMatchObject({ status: 404 });
   await expect(chat({ messages: [{ role: 'user', content: 'blind' }] })).rejects.toMatchObject({
     status: 400,
     code: 'no_screenshot',
