@@ -86,6 +86,27 @@ const MESSAGES = {
   ...{ max_tokens: 8, temperature: 0.5, top_p: 0.9, stop_sequences: ['a'], stream: true },
 };
 
+const SHOWN = { type: 'tool_result', content: [IMAGE, { type: 'text', text: 'http://shop.example/' }] };
+const OPERATED = {
+  ...{ model: 'latest', max_tokens: 8, system: 'Be short.' },
+  tools: [{ type: 'computer_20250124', name: 'computer', display_width_px: 100, display_height_px: 60 }],
+  messages: [
+    { role: 'user', content: 'Open Settings' },
+    {
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: 'a', name: 'computer', input: { action: 'screenshot' } }],
+    },
+    { role: 'user', content: [{ ...SHOWN, tool_use_id: 'a' }] },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'tool_use', id: 'b', name: 'computer', input: { action: 'left_click', coordinate: [1, 1] } },
+      ],
+    },
+    { role: 'user', content: [{ ...SHOWN, tool_use_id: 'b' }] },
+  ],
+};
+
 function target(name: string, sample: object, read: (body: unknown) => Promise<unknown>): Target {
   return {
     name: `http/${name}`,
@@ -108,6 +129,7 @@ const known = {
 export const requestTargets: readonly Target[] = [
   target('chat', CHAT, readChatRequest),
   target('responses', RESPONSES, (body) => readResponseRequest(body, known)),
-  target('anthropic', MESSAGES, readMessagesRequest),
-  target('anthropic_count', PROMPT, readCountRequest),
+  target('anthropic', MESSAGES, (body) => readMessagesRequest(body, known)),
+  target('anthropic_computer', OPERATED, (body) => readMessagesRequest(body, known)),
+  target('anthropic_count', PROMPT, (body) => readCountRequest(body, known)),
 ];

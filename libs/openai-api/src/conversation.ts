@@ -1,7 +1,7 @@
-import type { ChatMessage, ContentPart, ToolCall } from '@ui-rl/contracts';
+import type { ChatMessage, ContentPart, ImageSize, ToolCall } from '@ui-rl/contracts';
 import { invalid } from './errors';
-import { MAX_BYTES_TOGETHER, MAX_IMAGES, MAX_PIXELS_TOGETHER, readImage } from './images';
-import type { Conversation } from './policy';
+import { MAX_BYTES_TOGETHER, MAX_IMAGES, MAX_PIXELS_TOGETHER, readImage, sizeOf } from './images';
+import type { Conversation, PolicyAnswer } from './policy';
 
 type Role = ChatMessage['role'];
 
@@ -44,6 +44,13 @@ export class ConversationBuilder {
     this.add(role, [textPart(text)]);
   }
 
+  /** Adds what the user saw after an action; it joins a message of the user that stands last. */
+  addSeen(content: ContentPart[]): void {
+    const last = this.messages.at(-1);
+    if (last?.role !== 'user') return this.add('user', content);
+    this.messages[this.messages.length - 1] = { ...last, content: [...last.content, ...content] };
+  }
+
   /** Adds a call of the assistant; consecutive calls, and calls after its text, form one message. */
   addCall(call: ToolCall): void {
     const last = this.messages.at(-1);
@@ -84,6 +91,26 @@ export function textPart(text: string): ContentPart {
 export function withSystem(conversation: Conversation, text: string): Conversation {
   const message: ChatMessage = { role: 'system', content: [textPart(text)] };
   return { ...conversation, messages: [message, ...conversation.messages] };
+}
+
+/** A conversation with a text at the beginning of its system message. */
+export function withInstructions(conversation: Conversation, text: string): Conversation {
+  const [first, ...rest] = conversation.messages;
+  if (first.role !== 'system') return withSystem(conversation, text);
+  const system: ChatMessage = { ...first, content: [textPart(`${text}\n\n`), ...first.content] };
+  return { ...conversation, messages: [system, ...rest] };
+}
+
+/** Size of the last image in a conversation. */
+export async function lastScreen({ messages, images }: Conversation): Promise<ImageSize | undefined> {
+  const shown = messages.flatMap(({ content }) => content.flatMap(({ image }) => image ?? []));
+  const last = shown.at(-1);
+  return last === undefined ? undefined : sizeOf(images[last]);
+}
+
+/** An answer that needed no policy. */
+export function unsampled(model: string): PolicyAnswer {
+  return { model, digest: '', promptTokenIds: [], tokens: [], text: '', finish: 'stop' };
 }
 
 /** A conversation with its sampled answer. */

@@ -1,6 +1,5 @@
 import type { PolicyAnswer } from '../policy';
-import { begunMessage, messageDelta, replyOf, type Block } from './reply';
-import type { MessagesRequest } from './request';
+import { begunMessage, messageDelta, type Block, type CallBlock, type Reply } from './reply';
 
 export type MessageEvent = { type: string } & Record<string, unknown>;
 
@@ -27,8 +26,7 @@ export class MessageEvents {
   }
 
   /** Sends the remaining content, and the end. */
-  end(answer: PolicyAnswer, request: MessagesRequest): void {
-    const { content, stop } = replyOf(answer, request);
+  end(answer: PolicyAnswer, { content, stop }: Reply): void {
     for (const [index, block] of content.entries()) {
       if (block.type === 'text') this.text(block.text.slice(this.sent ?? 0));
       else this.call(index, block);
@@ -38,7 +36,7 @@ export class MessageEvents {
     this.send({ type: 'message_stop' });
   }
 
-  private call(index: number, block: Extract<Block, { type: 'tool_use' }>): void {
+  private call(index: number, block: CallBlock): void {
     this.begin(index, { ...block, input: {} });
     this.delta(index, { type: 'input_json_delta', partial_json: JSON.stringify(block.input) });
   }

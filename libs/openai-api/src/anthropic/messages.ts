@@ -2,9 +2,19 @@ import type { ContentPart, ToolCall } from '@ui-rl/contracts';
 import { MAX_MESSAGES, MAX_PARTS, textPart, type ConversationBuilder } from '../conversation';
 import { invalid, unsupported } from '../errors';
 import { Fields, isObject } from '../fields';
+import { sizeOf } from '../images';
+import type { ServedPolicy } from '../policy';
+import type { ResponseStore } from '../responses/store';
 import { MAX_TOOLS, templateCall } from '../tools';
+import { fromAnthropic, isComputerCall, isScreenshotCall, type ComputerForm } from './computer';
 
 const MEDIA_TYPES = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
+
+/** What a conversation with a computer tool needs. */
+export interface Computing {
+  store: ResponseStore;
+  policy: Pick<ServedPolicy, 'computer'>;
+}
 
 /** Adds the system prompt, if any. */
 export function addSystem(builder: ConversationBuilder, fields: Fields): void {
@@ -13,14 +23,22 @@ export function addSystem(builder: ConversationBuilder, fields: Fields): void {
   builder.add('system', readTexts(content, 'system'));
 }
 
-/** Adds the messages in the form of chat templates: calls in a field of the assistant, results as messages. */
-export async function addMessages(builder: ConversationBuilder, fields: Fields): Promise<void> {
+/**
+ * Adds the messages in the form of chat templates: calls in a field of the assistant, results as messages. Calls of
+ * the computer tool are the policy's own answers, and their results messages of the user. Returns the number of calls.
+ */
+export async function addMessages(
+  builder: ConversationBuilder,
+  fields: Fields,
+  computing: Computing & { computer: ComputerForm | undefined },
+): Promise<number> {
   const messages = fields.list('messages', MAX_MESSAGES);
   if (messages === undefined) throw fields.missing('messages');
-  const turns = new Turns(builder);
+  const turns = new Turns(builder, computing);
   for (const [index, message] of messages.entries())
     await turns.add(Fields.of(message, `messages[${index}]`));
   turns.end();
+  return turns.calls.size;
 }
 
 /** The content of a user's or the assistant's message, to which more may come. */
@@ -33,11 +51,14 @@ interface OpenTurn {
 /** Converts messages; consecutive ones of a role become one, as in Anthropic's API. */
 class Turns {
   private open: OpenTurn | undefined;
-  /** Ids of the calls so far. */
-  private readonly calls = new Set<string>();
+  /** By the ids of the calls so far. */
+  readonly calls = new Map<string, 'computer' | 'function'>();
   private added = 0;
 
-  constructor(private readonly builder: ConversationBuilder) {}
+  constructor(
+    private readonly builder: ConversationBuilder,
+    private readonly computing: Computing & { computer: ComputerForm | undefined },
+  ) {}
 
   async add(message: Fields): Promise<void> {
     const role = message.requiredText('role');
@@ -49,7 +70,7 @@ class Turns {
       this.close();
       this.emit('system', readTexts(content, path));
     } else if (role === 'user') await this.addUser(content, path);
-    else if (role === 'assistant') this.addAssistant(content, path);
+    else if (role === 'assistant') await this.addAssistant(content, path);
     else throw invalid(message.at('role'), 'expected user, assistant or system');
   }
 
@@ -71,20 +92,45 @@ class Turns {
     }
   }
 
-  private addAssistant(content: unknown, path: string): void {
-    const turn = this.openTurn('assistant');
+  private async addAssistant(content: unknown, path: string): Promise<void> {
     for (const block of blocksIn(content, path)) {
       const type = block.requiredText('type');
+      if (type === 'tool_use' && isComputerCall(block, this.computing.computer)) {
+        const text = await this.readComputerCall(block);
+        if (text !== '') this.openTurn('assistant').content.push(textPart(text));
+        continue;
+      }
+      const turn = this.openTurn('assistant');
       if (type === 'text') turn.content.push(readText(block));
       else if (type === 'tool_use') turn.calls.push(this.readCall(block, turn));
       else throw unknownBlock(block, type, 'text or tool_use');
     }
   }
 
+  /** The sampled text from which the call was parsed, if it is known; else its action is written anew. */
+  private async readComputerCall(block: Fields): Promise<string> {
+    const { store, policy } = this.computing;
+    const id = block.requiredText('id');
+    this.calls.set(id, 'computer');
+    block.note('name', 'toolset_name', 'input');
+    block.only('caller', { type: 'direct' });
+    closed(block);
+    const sampled = store.textOfCall(id);
+    if (sampled !== undefined) return sampled;
+    const { lastImage } = this.builder;
+    if (lastImage !== undefined) {
+      const screen = await sizeOf(lastImage);
+      return policy.computer.write(fromAnthropic(block, screen), screen);
+    }
+    // A call that only shows the screen at the start of a conversation is not an answer of the policy.
+    if (isScreenshotCall(block)) return '';
+    throw invalid(block.at('input'), 'no screenshot stands before it that its coordinates could be of');
+  }
+
   private readCall(block: Fields, { calls }: OpenTurn): ToolCall {
     if (calls.length === MAX_TOOLS)
       throw invalid(block.at('type'), `is call ${MAX_TOOLS + 1} of a message, expected at most ${MAX_TOOLS}`);
-    this.calls.add(block.requiredText('id'));
+    this.calls.set(block.requiredText('id'), 'function');
     const name = block.requiredText('name');
     const input = block.raw('input') ?? {};
     if (!isObject(input)) throw invalid(block.at('input'), 'expected an object');
@@ -96,7 +142,8 @@ class Turns {
 
   private async addResult(block: Fields): Promise<void> {
     const id = block.requiredText('tool_use_id');
-    if (!this.calls.has(id)) {
+    const called = this.calls.get(id);
+    if (called === undefined) {
       throw invalid(
         block.at('tool_use_id'),
         `no tool_use with the id "${id.slice(0, 100)}" stands before this result`,
@@ -108,8 +155,12 @@ class Turns {
       parts.push(await this.readPart(part, 'text or image'));
     // Chat templates have no sign of failure: the model reads it in the content.
     block.boolean('is_error');
-    block.only('toolset_name');
+    block.note('toolset_name');
     closed(block);
+    if (called === 'computer') {
+      this.openTurn('user').content.push(...parts);
+      return;
+    }
     this.close();
     this.emit('tool', parts);
   }

@@ -1,11 +1,17 @@
 import type { PolicyAnswer } from '../policy';
 import { newId, readCalls } from '../tools';
+import { toAnthropic, type ComputerCall } from './computer';
+import type { Computing } from './messages';
 import type { MessagesRequest } from './request';
 
 /** A part of the answer. */
-export type Block =
-  | { type: 'text'; text: string; citations: null }
-  | { type: 'tool_use'; id: string; name: string; input: object; caller: { type: 'direct' } };
+export type Block = { type: 'text'; text: string; citations: null } | CallBlock;
+
+export interface CallBlock extends ComputerCall {
+  type: 'tool_use';
+  id: string;
+  caller: { type: 'direct' };
+}
 
 /** The parsed answer. */
 export interface Reply {
@@ -17,8 +23,7 @@ export interface Reply {
 const ABSENT = { container: null, stop_details: null };
 
 /** The answer to `/v1/messages`. */
-export function messageOf(answer: PolicyAnswer, request: MessagesRequest): object {
-  const { content, stop } = replyOf(answer, request);
+export function messageOf(answer: PolicyAnswer, { content, stop }: Reply): object {
   return messageWith(answer, content, stop, answer.tokens.length);
 }
 
@@ -69,17 +74,43 @@ function usageOf(input_tokens: number, output_tokens: number): object {
   };
 }
 
-export function replyOf(answer: PolicyAnswer, { calls: mayCall, mostCalls, policy }: MessagesRequest): Reply {
+/** Parses an answer: actions as calls of the computer tool, calls of functions, or text. */
+export async function replyOf(
+  answer: PolicyAnswer,
+  request: MessagesRequest,
+  computing: Computing,
+): Promise<Reply> {
+  const { calls: mayCall, mostCalls, policy } = request;
+  const operated = await computerCalls(answer, request, computing);
+  if (operated !== undefined) return { content: operated, stop: stopOf(answer, true, policy.stop) };
   const { text, calls } = mayCall ? readCalls(answer.text, mostCalls) : { text: answer.text, calls: [] };
-  const content: Block[] = calls.map(({ name, arguments: json }) => ({
-    type: 'tool_use',
-    id: newId('toolu'),
-    name,
-    input: JSON.parse(json) as object,
-    caller: { type: 'direct' },
-  }));
+  const content: Block[] = calls.map(({ name, arguments: json }) =>
+    callBlock({ name, input: JSON.parse(json) as object }),
+  );
   if (text !== '' || calls.length === 0) content.unshift({ type: 'text', text, citations: null });
   return { content, stop: stopOf(answer, calls.length > 0, policy.stop) };
+}
+
+/** Undefined if the answer is not an action, ends the task, or has no equivalent in the computer tool. */
+async function computerCalls(
+  { text }: PolicyAnswer,
+  { computer, mostCalls }: MessagesRequest,
+  { policy, store }: Computing,
+): Promise<Block[] | undefined> {
+  if (computer?.screen === undefined) return undefined;
+  const parsed = await policy.computer.read(text, computer.screen);
+  if (!parsed.ok) return undefined;
+  const calls = toAnthropic(parsed.actions, computer.screen, computer.form);
+  return calls?.slice(0, mostCalls).map((call, index) => {
+    const block = callBlock(call);
+    // The first call represents the whole answer, so that it is written only once when the conversation continues.
+    store.keepCall(block.id, index === 0 ? text : '');
+    return block;
+  });
+}
+
+export function callBlock(call: ComputerCall): CallBlock {
+  return { type: 'tool_use', id: newId('toolu'), ...call, caller: { type: 'direct' } };
 }
 
 function stopOf(answer: PolicyAnswer, called: boolean, stops: readonly string[]): Reply['stop'] {

@@ -1,9 +1,15 @@
 import sharp from 'sharp';
 import { readChatRequest } from '../chat/request';
-import { readCountRequest, readMessagesRequest } from './request';
+import { Speaker } from '../../test/speaker';
+import { ResponseStore } from '../responses/store';
+import { readCountRequest as readCount, readMessagesRequest as readMessages } from './request';
 
 const ASKED = { model: 'latest', max_tokens: 16, messages: [{ role: 'user', content: 'hi' }] };
 const SCHEMA = { type: 'object', properties: { place: { type: 'string' } } };
+
+const computing = { store: new ResponseStore(), policy: new Speaker() };
+const readMessagesRequest = (body: unknown) => readMessages(body, computing);
+const readCountRequest = (body: unknown) => readCount(body, computing);
 
 let png: string;
 let gif: string;
@@ -172,7 +178,12 @@ it.each([
     'tools[0].type',
     /"web_search_20250305"/,
   ],
-  [{ tools: [{ type: 'computer_toolset_20260801' }] }, 'tools[0].type', /"computer_toolset_20260801"/],
+  [
+    { tools: [{ type: 'bash_20250124', name: 'bash' }] },
+    'tools[0].type',
+    /"bash_20250124".*computer_20251124/,
+  ],
+  [{ tools: [{ type: 'computer_20251124', name: 'mouse' }] }, 'tools[0].name', /"computer"/],
   [{ tools: [{ name: 'a' }] }, 'tools[0].input_schema', /is missing/],
   [{ tools: [{ name: 'a', input_schema: 1 }] }, 'tools[0].input_schema', /a JSON schema/],
   [{ tools: [{ name: 'a', input_schema: {}, strict: true }] }, 'tools[0].strict', /held to a schema/],

@@ -1,10 +1,12 @@
-import { ConversationBuilder } from '../conversation';
+import type { ImageSize } from '@ui-rl/contracts';
+import { ConversationBuilder, lastScreen, withInstructions } from '../conversation';
 import { invalid, unsupported } from '../errors';
 import { Fields } from '../fields';
 import type { PolicyPrompt, PolicyRequest } from '../policy';
 import { readMaxTokens } from '../sampling';
 import { FORCED_CALL, MAX_TOOLS, readFunction, templateTool } from '../tools';
-import { addMessages, addSystem } from './messages';
+import { COMPUTERS, type ComputerForm } from './computer';
+import { addMessages, addSystem, type Computing } from './messages';
 
 const MAX_STOPS = 16;
 
@@ -15,15 +17,26 @@ export interface MessagesRequest {
   calls: boolean;
   /** Maximum number of calls in the answer; further ones are dropped. */
   mostCalls: number;
+  computer: ComputerRequest | undefined;
   stream: boolean;
 }
 
+/** A request with a computer tool. */
+export interface ComputerRequest {
+  form: ComputerForm;
+  /** Size of the newest screenshot; undefined if none was shown. */
+  screen: ImageSize | undefined;
+  /** Whether the conversation begins without a screenshot: the answer then asks for one. */
+  isBlind: boolean;
+}
+
 type Prompt = Pick<PolicyRequest, 'model' | 'prompt'>;
+type Wanted = Pick<MessagesRequest, 'calls' | 'mostCalls' | 'computer'>;
 
 /** @throws ApiError that names the field */
-export async function readMessagesRequest(body: unknown): Promise<MessagesRequest> {
+export async function readMessagesRequest(body: unknown, computing: Computing): Promise<MessagesRequest> {
   const fields = Fields.of(body);
-  const { prompt, ...wanted } = await readPrompt(fields);
+  const { prompt, ...wanted } = await readPrompt(fields, computing);
   const maxTokens = readMaxTokens(fields, 'max_tokens');
   if (maxTokens === undefined) throw fields.missing('max_tokens');
   const request: MessagesRequest = {
@@ -45,25 +58,30 @@ export async function readMessagesRequest(body: unknown): Promise<MessagesReques
 }
 
 /** The prompt of a request to `/v1/messages/count_tokens`. @throws ApiError that names the field */
-export async function readCountRequest(body: unknown): Promise<Prompt> {
+export async function readCountRequest(body: unknown, computing: Computing): Promise<Prompt> {
   const fields = Fields.of(body);
-  const { prompt } = await readPrompt(fields);
+  const { prompt } = await readPrompt(fields, computing);
   refuseOthers(fields);
   return prompt;
 }
 
-async function readPrompt(
-  fields: Fields,
-): Promise<{ prompt: Prompt } & Pick<MessagesRequest, 'calls' | 'mostCalls'>> {
+async function readPrompt(fields: Fields, computing: Computing): Promise<{ prompt: Prompt } & Wanted> {
   const model = fields.requiredText('model');
-  const tools = readTools(fields);
+  const { tools, computer: form } = readTools(fields);
   const { mayCall, mostCalls } = readToolChoice(fields);
   const calls = mayCall && tools.length > 0;
   const builder = new ConversationBuilder(calls ? tools : []);
   addSystem(builder, fields);
-  await addMessages(builder, fields);
-  const conversation = builder.done('messages');
-  return { prompt: { model, prompt: { kind: 'conversation', conversation } }, calls, mostCalls };
+  const called = await addMessages(builder, fields, { ...computing, computer: form });
+  let conversation = builder.done('messages');
+  const screen = form === undefined ? undefined : await lastScreen(conversation);
+  const instructions = screen && (await computing.policy.computer.instructions(screen));
+  if (instructions) conversation = withInstructions(conversation, instructions);
+  const computer =
+    form === undefined || !mayCall
+      ? undefined
+      : { form, screen, isBlind: screen === undefined && called === 0 };
+  return { prompt: { model, prompt: { kind: 'conversation', conversation } }, calls, mostCalls, computer };
 }
 
 /** Accepts fields that change nothing, and rejects those that would have to change something. */
@@ -77,23 +95,46 @@ function refuseOthers(fields: Fields): void {
   fields.end();
 }
 
-function readTools(fields: Fields): object[] {
-  return (fields.list('tools', MAX_TOOLS) ?? []).map((value, index) => {
+function readTools(fields: Fields): { tools: object[]; computer: ComputerForm | undefined } {
+  const tools: object[] = [];
+  let computer: ComputerForm | undefined;
+  for (const [index, value] of (fields.list('tools', MAX_TOOLS) ?? []).entries()) {
     const tool = Fields.of(value, `tools[${index}]`);
     const type = tool.text('type') ?? 'custom';
-    if (type !== 'custom') {
+    const form = COMPUTERS.get(type);
+    if (form !== undefined) {
+      readComputer(tool);
+      computer = form;
+    } else if (type === 'custom') tools.push(readCustom(tool));
+    else {
       throw unsupported(
         tool.at('type'),
-        `"${type}" is not supported: nothing runs tools here; expected "custom", with an input_schema`,
+        `"${type}" is not supported; expected one of ${[...COMPUTERS.keys()].join(', ')}, or "custom" with an input_schema`,
       );
     }
-    if (tool.raw('input_schema') === undefined) throw tool.missing('input_schema');
-    tool.note('cache_control', 'eager_input_streaming');
-    tool.only('defer_loading', false);
-    tool.only('allowed_callers', ['direct']);
-    tool.only('input_examples', []);
-    return templateTool(readFunction(tool, 'input_schema'));
-  });
+  }
+  return { tools, computer };
+}
+
+/** Coordinates are pixels of each screenshot, regardless of its size. */
+function readComputer(tool: Fields): void {
+  tool.only('name', 'computer');
+  tool.note('display_width_px', 'display_height_px', 'display_number', 'enable_zoom', 'configs');
+  readCommon(tool);
+  tool.end();
+}
+
+function readCustom(tool: Fields): object {
+  if (tool.raw('input_schema') === undefined) throw tool.missing('input_schema');
+  readCommon(tool);
+  return templateTool(readFunction(tool, 'input_schema'));
+}
+
+function readCommon(tool: Fields): void {
+  tool.note('cache_control', 'eager_input_streaming');
+  tool.only('defer_loading', false);
+  tool.only('allowed_callers', ['direct']);
+  tool.only('input_examples', []);
 }
 
 function readToolChoice(fields: Fields): { mayCall: boolean; mostCalls: number } {

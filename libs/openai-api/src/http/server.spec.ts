@@ -296,8 +296,7 @@ describe('/v1/responses', () => {
           { role: 'system' },
           { role: 'user' },
           { role: 'assistant', content: [{ text: speaker.says }] },
-          { role: 'user', content: [{ type: 'image', image: 1 }] },
-          { role: 'user', content: [{ type: 'image', image: 2 }] },
+          { role: 'user', content: [{ image: 1 }, { image: 2 }] },
         ],
       },
     });

@@ -179,7 +179,7 @@ async function addComputerCall(
 async function addScreenshot(builder: ConversationBuilder, item: Fields): Promise<void> {
   item.note('acknowledged_safety_checks', 'current_url');
   const given = item.raw('output');
-  if (typeof given === 'string') return builder.addText('user', given);
+  if (typeof given === 'string') return builder.addSeen([textPart(given)]);
   const output = Fields.of(given, item.at('output'));
   const type = output.text('type');
   if (type !== 'computer_screenshot' && type !== 'input_image')
@@ -189,5 +189,5 @@ async function addScreenshot(builder: ConversationBuilder, item: Fields): Promis
   const image = await builder.image(output.requiredText('image_url'), output.at('image_url'));
   const error = output.text('error');
   output.end();
-  builder.add('user', error === undefined ? [image] : [image, textPart(error)]);
+  builder.addSeen(error === undefined ? [image] : [image, textPart(error)]);
 }

@@ -1,10 +1,9 @@
-import type { ImageSize } from '@ui-rl/contracts';
 import { tokenLogprob } from '../chat/reply';
-import { sizeOf } from '../images';
+import { lastScreen } from '../conversation';
 import type { Conversation, PolicyAnswer, ServedPolicy } from '../policy';
 import { newId, readCalls } from '../tools';
 import { toOpenAi } from './computer';
-import type { ResponseRequest } from './request';
+import type { ComputerForm, ResponseRequest } from './request';
 import type { ResponseStore } from './store';
 
 /** An item of a response's output. */
@@ -76,25 +75,31 @@ async function computerCalls(
     if (written === undefined) return undefined;
     actions.push(...written);
   }
-  const groups = request.computer === 'computer' ? [{ actions }] : actions.map((action) => ({ action }));
-  return groups.map((group, index): OutputItem => {
-    const call_id = newId('call');
-    // The first call represents the whole answer, so that it is written only once when the conversation continues.
-    store.keepCall(call_id, index === 0 ? text : '');
-    return {
-      type: 'computer_call',
-      id: newId('cu'),
-      call_id,
-      ...group,
-      pending_safety_checks: [],
-      status: 'completed',
-    };
-  });
+  // The first call represents the whole answer, so that it is written only once when the conversation continues.
+  return groupsOf(actions, request.computer).map((group, index) =>
+    callItem(group, index === 0 ? text : '', store),
+  );
 }
 
-/** Size of the last image in a conversation. */
-export async function lastScreen({ messages, images }: Conversation): Promise<ImageSize | undefined> {
-  const shown = messages.flatMap(({ content }) => content.flatMap(({ image }) => image ?? []));
-  const last = shown.at(-1);
-  return last === undefined ? undefined : sizeOf(images[last]);
+/** A call that shows the screen and does nothing else; it is not an answer of the policy. */
+export function screenshotItem(computer: ComputerForm, store: ResponseStore): OutputItem {
+  return callItem(groupsOf([{ type: 'screenshot' }], computer)[0], '', store);
+}
+
+function groupsOf(actions: object[], computer: ComputerForm | undefined): object[] {
+  return computer === 'computer' ? [{ actions }] : actions.map((action) => ({ action }));
+}
+
+/** @param sampled text that the call represents when the conversation continues */
+function callItem(group: object, sampled: string, store: ResponseStore): OutputItem {
+  const call_id = newId('call');
+  store.keepCall(call_id, sampled);
+  return {
+    type: 'computer_call',
+    id: newId('cu'),
+    call_id,
+    ...group,
+    pending_safety_checks: [],
+    status: 'completed',
+  };
 }

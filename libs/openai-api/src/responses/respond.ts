@@ -1,16 +1,23 @@
-import { turnsOf, withAnswer, withoutTurns, withSystem } from '../conversation';
+import { lastScreen, turnsOf, unsampled, withAnswer, withoutTurns, withSystem } from '../conversation';
 import { ApiError, assertCaller, toApiError } from '../errors';
 import type { AnswerListener, Conversation, PolicyAnswer, PolicyPrompt, PolicyRequest } from '../policy';
 import { newId } from '../tools';
 import { now } from '../usage';
 import { ResponseEvents, type ResponseEvent } from './events';
-import { lastScreen, outputOf, type OutputItem } from './items';
+import { outputOf, screenshotItem, type OutputItem } from './items';
 import { readResponseRequest, type Known, type ResponseRequest } from './request';
 import { resourceOf, type ResponseHead } from './resource';
 
 export interface Responding extends Known {
   /** Of the caller. */
   context: Pick<PolicyRequest, 'signal' | 'attempt'>;
+}
+
+interface Answered {
+  answer: PolicyAnswer;
+  output: OutputItem[];
+  /** Including the answer. */
+  conversation: Conversation;
 }
 
 /** A valid request to `/v1/responses`. */
@@ -27,9 +34,9 @@ export class PendingResponse {
 
   /** The whole answer. */
   async whole(): Promise<object> {
-    const { answer, output } = await this.answer();
+    const { answer, output, conversation } = await this.answer();
     const resource = resourceOf(headOf(answer), this.request, { answer, output });
-    this.keep(resource, answer, output);
+    this.keep(resource, conversation, output);
     return resource;
   }
 
@@ -53,23 +60,37 @@ export class PendingResponse {
     // Text that may be a call is withheld until that is decided.
     const isText = !callsFunctions && computer === undefined;
     try {
-      const { answer, output } = await this.answer(isText ? listener : undefined);
+      const { answer, output, conversation } = await this.answer(isText ? listener : undefined);
       events ??= begin(answer);
       if (isText) for (const token of answer.tokens.slice(seen)) events.token(token);
       const { resource, items } = events.end(answer, output);
-      this.keep(resource, answer, items);
+      this.keep(resource, conversation, items);
     } catch (error) {
       if (events === undefined) throw error;
       events.fail(toApiError(error));
     }
   }
 
-  private async answer(listener?: AnswerListener): Promise<{ answer: PolicyAnswer; output: OutputItem[] }> {
+  private async answer(listener?: AnswerListener): Promise<Answered> {
     const { request, responding } = this;
     const { policy, store } = responding;
+    const { computer, conversation } = request;
+    if (computer !== undefined && (await this.isBlind())) {
+      return {
+        answer: unsampled(request.policy.model),
+        output: [screenshotItem(computer, store)],
+        conversation,
+      };
+    }
     const answer = await this.sample(listener);
-    const output = await outputOf(answer, { request, policy, store, conversation: request.conversation });
-    return { answer, output };
+    const output = await outputOf(answer, { request, policy, store, conversation });
+    return { answer, output, conversation: withAnswer(conversation, answer.text) };
+  }
+
+  /** Whether the conversation begins without a screenshot: the answer then asks for one. */
+  private async isBlind(): Promise<boolean> {
+    const { calls, conversation } = this.request;
+    return calls.length === 0 && (await lastScreen(conversation)) === undefined;
   }
 
   /** With `truncation: auto`, drops the oldest turns if the conversation is too long. */
@@ -118,13 +139,13 @@ export class PendingResponse {
     return text === '' ? conversation : withSystem(conversation, text);
   }
 
-  private keep(resource: object, answer: PolicyAnswer, output: readonly OutputItem[]): void {
+  private keep(resource: object, conversation: Conversation, output: readonly OutputItem[]): void {
     const { request, responding } = this;
     const { id } = resource as { id: string };
     const called = output.flatMap(({ call_id }) => (typeof call_id === 'string' ? [call_id] : []));
     const response = {
       resource,
-      conversation: withAnswer(request.conversation, answer.text),
+      conversation,
       calls: [...request.calls, ...called],
     };
     responding.connection?.keep(id, response);
