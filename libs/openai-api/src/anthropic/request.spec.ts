@@ -140,6 +140,8 @@ it('reads the options of sampling, and accepts what changes nothing', async () =
     policy: { model: 'latest', maxTokens: 16, temperature: 0.5, topP: 0.9, stop: ['a', 'b'] },
     ...{ calls: true, mostCalls: 1, stream: true },
   });
+  const thinking = { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } };
+  expect(await readMessagesRequest({ ...ASKED, ...thinking })).toMatchObject({ policy: { model: 'latest' } });
   expect(await readMessagesRequest(ASKED)).toMatchObject({
     calls: false,
     mostCalls: Infinity,
@@ -167,7 +169,7 @@ it.each([
   [{ stop_sequences: [''] }, 'stop_sequences', /none of them empty/],
   [{ stop_sequences: Array(17).fill('a') }, 'stop_sequences', /at most 16/],
   [{ thinking: { type: 'enabled', budget_tokens: 1024 } }, 'thinking', /not supported/],
-  [{ output_config: { effort: 'low' } }, 'output_config', /not supported/],
+  [{ output_config: { format: { type: 'json_schema' } } }, 'output_config', /not supported/],
   [{ mcp_servers: [{}] }, 'mcp_servers', /not supported/],
   [{ container: 'a' }, 'container', /not supported/],
   [{ made_up: 1 }, 'made_up', /not known/],

@@ -9,6 +9,7 @@ import { COMPUTERS, type ComputerForm } from './computer';
 import { addMessages, addSystem, type Computing } from './messages';
 
 const MAX_STOPS = 16;
+const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'];
 
 /** A parsed request to `/v1/messages`. */
 export interface MessagesRequest {
@@ -88,8 +89,9 @@ async function readPrompt(fields: Fields, computing: Computing): Promise<{ promp
 function refuseOthers(fields: Fields): void {
   // Prompts are cached by their tokens, whether or not a request marks them.
   fields.note('cache_control');
-  fields.only('thinking', { type: 'disabled' });
-  fields.only('output_config', {});
+  // The policy decides for itself how much it thinks, in its text.
+  fields.only('thinking', { type: 'disabled' }, { type: 'adaptive' });
+  fields.only('output_config', {}, ...EFFORTS.map((effort) => ({ effort })));
   fields.only('speed', 'standard');
   for (const name of ['output_format', 'context_management', 'mcp_servers']) fields.only(name);
   fields.end();
