@@ -48,7 +48,7 @@ export class ConversationBuilder {
   addSeen(content: ContentPart[]): void {
     const last = this.messages.at(-1);
     if (last?.role !== 'user') return this.add('user', content);
-    this.messages[this.messages.length - 1] = { ...last, content: [...last.content, ...content] };
+    this.messages[this.messages.length - 1] = { role: 'user', content: [...last.content, ...content] };
   }
 
   /** Adds a call of the assistant; consecutive calls, and calls after its text, form one message. */
@@ -97,7 +97,7 @@ export function withSystem(conversation: Conversation, text: string): Conversati
 export function withInstructions(conversation: Conversation, text: string): Conversation {
   const [first, ...rest] = conversation.messages;
   if (first.role !== 'system') return withSystem(conversation, text);
-  const system: ChatMessage = { ...first, content: [textPart(`${text}\n\n`), ...first.content] };
+  const system: ChatMessage = { role: 'system', content: [textPart(`${text}\n\n`), ...first.content] };
   return { ...conversation, messages: [system, ...rest] };
 }
 

@@ -10,7 +10,7 @@ import { fromAnthropic, isComputerCall, isScreenshotCall, type ComputerForm } fr
 
 const MEDIA_TYPES = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
 
-/** What a conversation with a computer tool needs. */
+/** Knows the calls of earlier answers, and the action format of the policy. */
 export interface Computing {
   store: ResponseStore;
   policy: Pick<ServedPolicy, 'computer'>;

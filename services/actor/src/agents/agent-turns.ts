@@ -39,7 +39,7 @@ interface Said {
   callers: AbortSignal[];
 }
 
-/** The policy of the rollout. It answers whatever model an agent names: many only know the names of a service. */
+/** The policy of the rollout. An agent may name any model: many only know the names of a service. */
 const LATEST = 'latest';
 
 /**
