@@ -13,6 +13,13 @@ export {
 export type { Calibration, Fit } from './doctor/calibration';
 export { examine, type DoctorOptions } from './doctor/doctor';
 export {
+  isEndpoint,
+  modelChoice,
+  modelOfCandidate,
+  namedCandidates,
+  openCandidate,
+} from './evaluate/candidate';
+export {
   evaluate,
   type EvalProgress,
   type EvaluateOptions,
@@ -55,8 +62,10 @@ export { ManagedProcess, type ProcessSpec } from './local/managed-process';
 export { serverName } from './local/claim-store';
 export { freePort, startLocalNats, type LocalNats } from './local/nats-server';
 export { serviceProgram } from './local/project';
+export { assertWritable } from './local/writable-folder';
 export { makeRunsFolder } from './local/runs-folder';
 export { earlierRecords } from './local/earlier-records';
+export { loadForModel, type LoadedForModel } from './model/action-format';
 export type { Conversation, Screen } from './model/conversation';
 export { readConversation } from './model/conversation-file';
 export {
@@ -76,7 +85,7 @@ export {
   type ExportOptions,
 } from './model/export-checkpoint';
 export { locateCheckpoint } from './model/locate-checkpoint';
-export { chooseModel, type ChosenModel, type ModelChoice } from './model/model-choice';
+export { chooseModel, holdsAdapter, type ChosenModel, type ModelChoice } from './model/model-choice';
 export { modelFolder, type FetchOptions } from './model/model-folder';
 export { RANDOM_DTYPES, randomModel, type RandomOptions } from './model/random-model';
 export { supportedFamilies, type SupportedFamily } from './model/supported-families';
@@ -102,6 +111,7 @@ export {
 export { RunObserver } from './report/run-observer';
 export { profileText, readProfile } from './report/run-profile';
 export { bytesText, countText } from './report/sizes';
+export { ASSUMED } from './run/assumed';
 export { announceRun } from './run/announce';
 export { brokerVariable, connectCommand } from './run/command-bus';
 export { checkRun, type RunCheck } from './run/check-run';
@@ -122,16 +132,5 @@ export { editRun } from './run/edit-run';
 export { startRun, type RunOptions, type StartedRun, type TrainResult } from './run/start-run';
 export { train } from './run/train';
 export { serveTinker, type ServedTinker, type ServeTinkerOptions } from './serve/tinker';
-export type { EpisodeResult } from './task/player';
-export {
-  askForChecks,
-  plain,
-  PROPOSAL_KINDS,
-  tryPage,
-  TryFailure,
-  type ShownTurn,
-  type TryOptions,
-  type TryResult,
-  type WrittenTask,
-} from './try';
+export { Player, type EpisodeResult } from './task/player';
 export { runTask, runTasks, type TaskOptions, type TasksOptions } from './task/run-tasks';

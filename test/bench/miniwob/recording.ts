@@ -1,6 +1,6 @@
 import type { EpisodeDetail, EpisodePage, EvaluationComparison } from '@ui-rl/records';
 import sharp from 'sharp';
-import { markedScreenshot } from '../../../libs/api/src/try/marked-screenshots';
+import { markedScreenshot } from '../../../libs/try/src/marked-screenshots';
 
 const HELP = `Makes an animated picture of two policies on the same episodes, from the records of an evaluation:
 

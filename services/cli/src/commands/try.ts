@@ -1,16 +1,14 @@
+import { aborted, withCleanup, type EngineChoice } from '@ui-rl/api';
+import { nearest } from '@ui-rl/plugin-kit';
 import {
-  aborted,
   askForChecks,
   plain,
   PROPOSAL_KINDS,
   tryPage,
-  withCleanup,
-  type EngineChoice,
   type ShownTurn,
   type TryOptions,
   type TryResult,
-} from '@ui-rl/api';
-import { nearest } from '@ui-rl/plugin-kit';
+} from '@ui-rl/try';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { addEngineFlags } from '../engine-flags';
 import { positiveInteger, positiveNumber, wholeNumber } from '../flags';

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/compat';
 
 export type Action = Readonly<Record<string, unknown>>;
 
-/** In the form of `libs/api`: `src/try/view.ts`. */
+/** In the form of `libs/try`: `src/view.ts`. */
 export interface Turn {
   index: number;
   screenshot: string;

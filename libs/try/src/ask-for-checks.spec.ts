@@ -1,5 +1,5 @@
-import { Screen } from '../../test/screen';
-import { ask } from '../local/ask';
+import { ask } from '@ui-rl/api';
+import { Screen } from '../test/screen';
 import { askForChecks } from './ask-for-checks';
 import type { ShownProposal } from './view';
 

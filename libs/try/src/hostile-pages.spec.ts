@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { act, readWritten, textsOf, Trials, type Tried } from '../../test/trials';
+import { act, readWritten, textsOf, Trials, type Tried } from '../test/trials';
 import type { TryOptions } from './options';
 
 let trials: Trials;

@@ -7,11 +7,11 @@ import { loadTasks, type LoadedTask } from '@ui-rl/plugin-kit';
 import { loadRunFile, type LoadedRunFile } from '@ui-rl/settings';
 import { eventually, findChromium } from '@ui-rl/testkit';
 import { chromium, type Browser, type Locator, type Page } from 'playwright';
-import type { CheckedTask } from '../src/try/choose';
-import type { TryOptions, TryResult } from '../src/try/options';
-import { Stage } from '../src/try/stage';
-import { tryPage } from '../src/try/try-page';
-import { verifyTask, type TaskVerdict } from '../src/try/verify-task';
+import type { CheckedTask } from '../src/choose';
+import type { TryOptions, TryResult } from '../src/options';
+import { Stage } from '../src/stage';
+import { tryPage } from '../src/try-page';
+import { verifyTask, type TaskVerdict } from '../src/verify-task';
 
 /** The page under test. */
 export const OWN_PAGE = resolve(__dirname, 'own-page');

@@ -1,4 +1,4 @@
-import type { EngineChoice } from '../model/engine-choice';
+import type { EngineChoice } from '@ui-rl/api';
 import type { NextStep, ShownProposal, ShownTurn } from './view';
 
 export interface TryOptions extends Partial<EngineChoice> {

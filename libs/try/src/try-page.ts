@@ -1,9 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { assertWritable, isEndpoint } from '@ui-rl/api';
 import type { Log } from '@ui-rl/plugin-kit';
 import { DEADLINES, describeError } from '@ui-rl/retry';
-import { isEndpoint } from '../evaluate/candidate';
-import { assertWritable } from '../local/writable-folder';
 import { playByAgent } from './agent-episode';
 import { demonstrate } from './demonstration';
 import { TryFailure } from './failure';

@@ -1,4 +1,5 @@
 import type { Action, Dialect } from '@ui-rl/actions';
+import { modelChoice, Player, VisionLanguageModel } from '@ui-rl/api';
 import {
   groupOfOne,
   samplingSeed,
@@ -11,9 +12,6 @@ import {
 import type { Policy } from '@ui-rl/episode';
 import { imageSize } from '@ui-rl/models';
 import { readCliSettings } from '@ui-rl/settings';
-import { modelChoice } from '../evaluate/candidate';
-import { VisionLanguageModel } from '../model/vision-language-model';
-import { Player } from '../task/player';
 import { TryFailure } from './failure';
 import type { HandTask } from './hand-episode';
 import type { TryOptions } from './options';

@@ -183,7 +183,7 @@ async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>
 
 /** `dist/monitor-web`, relative to both the sources and the compiled tree. */
 function builtPage(): string {
-  const candidates = ['../../../../monitor-web', '../../../../dist/monitor-web'].map((path) =>
+  const candidates = ['../../../monitor-web', '../../../dist/monitor-web'].map((path) =>
     resolve(__dirname, path),
   );
   return candidates.find((folder) => existsSync(join(folder, PAGE))) ?? candidates[0];

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadComponents } from '@ui-rl/plugin-kit';
 import { projectRoot, readCliSettings, readRunFile, type RunFile } from '@ui-rl/settings';
-import { OWN_PAGE } from '../../test/trials';
+import { OWN_PAGE } from '../test/trials';
 import { prepareTry, type TrainedChoice } from './setup';
 
 let folder: string;

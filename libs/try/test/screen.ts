@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
+import type { Terminal } from '@ui-rl/api';
 import { eventually } from '@ui-rl/testkit';
-import type { Terminal } from '../src/local/ask';
 
 /** A terminal as a program sees it: keys arrive raw during line editing. */
 export class Screen {

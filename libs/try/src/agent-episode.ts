@@ -1,6 +1,5 @@
+import { type EpisodeResult, namedCandidates, openCandidate, Player } from '@ui-rl/api';
 import { groupOfOne, samplingSeed, type RolloutRequest, type Turn } from '@ui-rl/contracts';
-import { namedCandidates, openCandidate } from '../evaluate/candidate';
-import { Player, type EpisodeResult } from '../task/player';
 import type { TryOptions } from './options';
 import type { TrySetup } from './setup';
 import type { LiveView, ShownTurn } from './view';

@@ -6,7 +6,7 @@ import type { Trajectory } from '@ui-rl/contracts';
 import { readYaml } from '@ui-rl/plugin-kit';
 import { axeFindings, eventually } from '@ui-rl/testkit';
 import type { Page } from 'playwright';
-import { act, OWN_PAGE, readWritten, textsOf, tried, Trials, type Tried } from '../../test/trials';
+import { act, OWN_PAGE, readWritten, textsOf, tried, Trials, type Tried } from '../test/trials';
 import type { TryOptions } from './options';
 import { tryPage } from './try-page';
 

@@ -1,13 +1,19 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import {
+  ASSUMED,
+  holdsAdapter,
+  isEndpoint,
+  type LoadedForModel,
+  loadForModel,
+  modelChoice,
+  modelOfCandidate,
+  namedCandidates,
+} from '@ui-rl/api';
 import type { Task } from '@ui-rl/contracts';
 import type { ComponentChoice } from '@ui-rl/plugin-kit';
 import { readCliSettings, type LoadedRunFile } from '@ui-rl/settings';
-import { isEndpoint, modelChoice, modelOfCandidate, namedCandidates } from '../evaluate/candidate';
-import { loadForModel, type LoadedForModel } from '../model/action-format';
-import { holdsAdapter } from '../model/model-choice';
-import { ASSUMED } from '../run/assumed';
 import { slugOf } from './choose';
 import { TryFailure } from './failure';
 import type { TryOptions } from './options';

@@ -1,5 +1,4 @@
-import { aborted } from '../local/cleanup';
-import { ask, type Terminal } from '../local/ask';
+import { aborted, ask, type Terminal } from '@ui-rl/api';
 import type { ShownProposal } from './view';
 
 /**
