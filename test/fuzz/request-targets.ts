@@ -86,24 +86,18 @@ const MESSAGES = {
   ...{ max_tokens: 8, temperature: 0.5, top_p: 0.9, stop_sequences: ['a'], stream: true },
 };
 
-const SHOWN = { type: 'tool_result', content: [IMAGE, { type: 'text', text: 'http://shop.example/' }] };
 const OPERATED = {
-  ...{ model: 'latest', max_tokens: 8, system: 'Be short.' },
-  tools: [{ type: 'computer_20250124', name: 'computer', display_width_px: 100, display_height_px: 60 }],
+  ...{ model: 'latest', max_tokens: 8 },
+  tools: [{ type: 'computer_20250124', display_width_px: 100, display_height_px: 60 }],
   messages: [
-    { role: 'user', content: 'Open Settings' },
-    {
-      role: 'assistant',
-      content: [{ type: 'tool_use', id: 'a', name: 'computer', input: { action: 'screenshot' } }],
-    },
-    { role: 'user', content: [{ ...SHOWN, tool_use_id: 'a' }] },
+    { role: 'user', content: [IMAGE] },
     {
       role: 'assistant',
       content: [
-        { type: 'tool_use', id: 'b', name: 'computer', input: { action: 'left_click', coordinate: [1, 1] } },
+        { type: 'tool_use', id: 'b', name: 'computer', input: { action: 'left_click', coordinate: [0, 0] } },
       ],
     },
-    { role: 'user', content: [{ ...SHOWN, tool_use_id: 'b' }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'b', content: 'seen' }] },
   ],
 };
 
