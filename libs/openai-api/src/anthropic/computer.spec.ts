@@ -141,6 +141,7 @@ describe.each(Object.values(TOOLS))('$type', (tool) => {
     expect(await send(tool, shown, { tool_choice: { type: 'none' } })).toMatchObject({
       content: [{ type: 'text', text: speaker.says }],
     });
+    expect(messagesOfLast()).toMatchObject([{ role: 'user' }]);
     const result = {
       type: 'tool_result',
       tool_use_id: blocksOf(first)[0].id,

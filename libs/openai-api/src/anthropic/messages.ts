@@ -155,7 +155,8 @@ class Turns {
       parts.push(await this.readPart(part, 'text or image'));
     // Chat templates have no sign of failure: the model reads it in the content.
     block.boolean('is_error');
-    block.note('toolset_name');
+    if (called === 'function') block.only('toolset_name');
+    else block.note('toolset_name');
     closed(block);
     if (called === 'computer') {
       this.openTurn('user').content.push(...parts);

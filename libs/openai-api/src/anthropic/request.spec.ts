@@ -232,6 +232,11 @@ it.each([
     /no tool_use with the id "b"/,
   ],
   [
+    called({ type: 'tool_result', tool_use_id: 'a', toolset_name: 'computer' }),
+    'messages[1].content[0].toolset_name',
+    /not supported/,
+  ],
+  [
     called({ type: 'tool_result', tool_use_id: 'a', content: [{ type: 'search_result' }] }),
     'messages[1].content[0].content[0].type',
     /"search_result"/,

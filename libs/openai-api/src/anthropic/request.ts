@@ -75,13 +75,15 @@ async function readPrompt(fields: Fields, computing: Computing): Promise<{ promp
   addSystem(builder, fields);
   const called = await addMessages(builder, fields, { ...computing, computer: form });
   let conversation = builder.done('messages');
-  const screen = form === undefined ? undefined : await lastScreen(conversation);
-  const instructions = screen && (await computing.policy.computer.instructions(screen));
-  if (instructions) conversation = withInstructions(conversation, instructions);
+  const screen = await lastScreen(conversation);
   const computer =
-    form === undefined || !mayCall
-      ? undefined
-      : { form, screen, isBlind: screen === undefined && called === 0 };
+    form !== undefined && mayCall
+      ? { form, screen, isBlind: screen === undefined && called === 0 }
+      : undefined;
+  if (computer?.screen !== undefined) {
+    const instructions = await computing.policy.computer.instructions(computer.screen);
+    if (instructions !== null) conversation = withInstructions(conversation, instructions);
+  }
   return { prompt: { model, prompt: { kind: 'conversation', conversation } }, calls, mostCalls, computer };
 }
 
